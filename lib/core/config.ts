@@ -1,0 +1,84 @@
+import type { Lane } from "./lane.ts";
+
+export const ops = ["converse", "converse_stream", "invoke_model"] as const;
+/** The Bedrock operation of a job. */
+export type Op = (typeof ops)[number];
+
+export const serviceTiers = ["priority", "default", "flex"] as const;
+/** Bedrock's service tier; https://docs.aws.amazon.com/bedrock/latest/userguide/service-tiers-inference.html */
+export type ServiceTier = (typeof serviceTiers)[number];
+
+export const features = ["tools", "documents", "streaming"] as const;
+/** What a request may need of a target beside plain text. */
+export type Feature = (typeof features)[number];
+
+/** USD for a million tokens. */
+export interface Price {
+  readonly inputPerMTok: number;
+  readonly outputPerMTok: number;
+  readonly cacheReadPerMTok?: number;
+  readonly cacheWritePerMTok?: number;
+}
+
+/** One place that serves a model. Counts are requests in flight, tokens or requests a minute; times are ms. */
+export interface TargetConfig {
+  readonly modelId: string;
+  readonly region: string;
+  readonly limit: { readonly start: number; readonly max: number };
+  readonly tokensPerMinute?: number;
+  readonly requestsPerMinute?: number;
+  readonly contextWindow?: number;
+  readonly maxTokens: number;
+  readonly typicalMs?: number;
+  readonly quotaGroup?: string;
+  readonly price?: Price;
+  /** Absent: every operation. */
+  readonly ops?: readonly Op[];
+  /** Features that this target does not have. */
+  readonly lacks?: readonly Feature[];
+}
+
+/** A step of a fallback chain: `model` or `model@target`, alone or with its own overrides. */
+export type FallbackConfig =
+  | string
+  | {
+      readonly step: string;
+      readonly maxTokens?: number;
+      readonly serviceTier?: ServiceTier;
+      readonly requireHeadroom?: boolean;
+    };
+
+export interface ModelConfig {
+  /** In the order in which they are tried. */
+  readonly targets: Readonly<Record<string, TargetConfig>>;
+  readonly fallback?: readonly FallbackConfig[];
+  /** Stop reasons that count as a failure of this model although it answered. */
+  readonly fallbackOn?: readonly string[];
+}
+
+export interface LaneConfig {
+  readonly share?: number;
+  readonly serviceTier?: ServiceTier;
+  readonly dailyBudgetUsd?: number;
+}
+
+/** A config that has been checked and completed (`lib/config.ts`); nothing else makes one. */
+export interface Config {
+  readonly models: Readonly<Record<string, ModelConfig>>;
+  readonly operations: Readonly<Record<string, { readonly limitMax: number }>>;
+  readonly quotaGroups: Readonly<Record<string, { readonly limitMax: number }>>;
+  readonly global?: { readonly limitMax: number };
+  readonly lanes: Readonly<Record<Lane, LaneConfig & { readonly share: number }>>;
+  readonly replies: {
+    readonly ttlDays: number;
+    readonly inlineBytesMax: number;
+    readonly allow: {
+      readonly sqs: readonly string[];
+      readonly eventBuses: readonly string[];
+      readonly sns: readonly string[];
+      readonly taskTokens: boolean;
+    };
+  };
+  readonly paramsRef: { readonly buckets: readonly string[] };
+  readonly logPayloads: boolean;
+}

@@ -1,0 +1,15 @@
+/** The three lanes, from the most urgent to the most patient; one queue each. */
+export const lanes = ["rt", "bg", "bulk"] as const;
+
+/** `rt`: somebody is waiting. `bg`: soon. `bulk`: whenever. */
+export type Lane = (typeof lanes)[number];
+
+export function isLane(value: unknown): value is Lane {
+  return lanes.some((lane) => lane === value);
+}
+
+/** The lane whose share a job takes: the one it asks for, never above the queue it came by. */
+export function effectiveLane(asked: Lane | undefined, cameBy: Lane): Lane {
+  if (asked === undefined) return cameBy;
+  return lanes.indexOf(asked) > lanes.indexOf(cameBy) ? asked : cameBy;
+}

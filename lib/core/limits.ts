@@ -1,0 +1,130 @@
+import type { Lane } from "./lane.ts";
+
+/** Every number that the runtime and the stack share. Units and extremes come last in a name. */
+export interface LaneLimits {
+  /** Deadline of a job that names none, counted from its enqueueing. */
+  readonly deadlineMsDefault: number;
+  /** A later deadline is brought down to this. */
+  readonly deadlineMsMax: number;
+  readonly functionTimeoutMs: number;
+  /** The longest one request to Bedrock may take. */
+  readonly attemptMsMax: number;
+  readonly batchSize: number;
+  readonly batchWindowS: number;
+  /** The part of every limit that this lane may fill, 0–1. */
+  readonly share: number;
+  /** The queue's maxReceiveCount: the last net, never a budget. */
+  readonly receivesMax: number;
+  /** From this receive on, every hiding is stretched so that the receives last until the deadline. */
+  readonly receivesStretchedFrom: number;
+  /** The longest one delivery sleeps in backoff, all sleeps added up. */
+  readonly backoffMsMax: number;
+  /** The longest wait for a lease on one step. */
+  readonly leaseWaitMsMax: number;
+  /** How often the chain is walked in one delivery before capacity counts as missing. */
+  readonly walksMax: number;
+}
+
+export const laneLimits: Readonly<Record<Lane, LaneLimits>> = {
+  rt: {
+    deadlineMsDefault: 60_000,
+    deadlineMsMax: 5 * 60_000,
+    functionTimeoutMs: 90_000,
+    attemptMsMax: 45_000,
+    batchSize: 1,
+    batchWindowS: 0,
+    share: 1,
+    receivesMax: 50,
+    receivesStretchedFrom: 25,
+    backoffMsMax: 10_000,
+    leaseWaitMsMax: 2_000,
+    walksMax: 3,
+  },
+  bg: {
+    deadlineMsDefault: 3_600_000,
+    deadlineMsMax: 12 * 3_600_000,
+    functionTimeoutMs: 300_000,
+    attemptMsMax: 120_000,
+    batchSize: 5,
+    batchWindowS: 0,
+    share: 0.95,
+    receivesMax: 200,
+    receivesStretchedFrom: 50,
+    backoffMsMax: 20_000,
+    leaseWaitMsMax: 1_000,
+    walksMax: 1,
+  },
+  bulk: {
+    deadlineMsDefault: 24 * 3_600_000,
+    deadlineMsMax: 36 * 3_600_000,
+    functionTimeoutMs: 900_000,
+    attemptMsMax: 300_000,
+    batchSize: 10,
+    batchWindowS: 1,
+    share: 0.9,
+    receivesMax: 200,
+    receivesStretchedFrom: 50,
+    backoffMsMax: 20_000,
+    leaseWaitMsMax: 1_000,
+    walksMax: 1,
+  },
+};
+
+/** The claim, the heartbeat and the visibility that go with them. */
+export const holdMs = 30_000;
+export const heartbeatMs = 10_000;
+/** A message stays hidden this much longer than its claim holds, so that the claim lapses first. */
+export const hideBeyondHoldMs = 5_000;
+/** Another worker takes a lapsed claim only this much after its end: clocks differ. */
+export const claimGraceMs = 2_000;
+
+/** Leases: a holder stops `leaseMarginMs` before the expiry, a reclaimer waits `leaseGraceMs` after it. */
+export const leaseMs = 30_000;
+export const leaseMarginMs = 2_000;
+export const leaseGraceMs = 3_000;
+export const leasesPerPage = 32;
+
+/** The closing bell rings this long before the invocation's end; the handler returns `lastCallMs` before it. */
+export const closingBellMs = 5_000;
+export const lastCallMs = 1_000;
+
+/** Attempts. */
+export const attemptMsMin = 100;
+export const attemptsPerStepMax = 4;
+export const throttledAttemptsPerStepMax = 6;
+export const attemptsPerLifeMax = 12;
+export const bellCutsMax = 3;
+export const crashesMax = 5;
+export const bugsMax = 3;
+
+/** The longest single sleep inside an invocation. */
+export const sleepMsMax = 5_000;
+/** A server's Retry-After above this is brought down to it, and no message is hidden longer by one requeue. */
+export const pauseMsMax = 900_000;
+export const dailyPauseMs = 900_000;
+
+/** Nearer to its deadline than this a job is not handed back any more. */
+export const requeueDeadlineLeftMsMin = 10_000;
+export const requeueMsBase = 5_000;
+export const releasesMax = 20;
+export const releaseDeadlineLeftMsMin = 20_000;
+
+/** SQS: a message may stay hidden for 12 hours after a receive, in all; more is refused, not clamped. */
+export const sqsHiddenSMax = 43_200;
+export const sqsBatchEntriesMax = 10;
+export const sqsMessageBytesMax = 1_048_576;
+export const sqsRetentionS = 14 * 86_400;
+
+/** Storing a reply. */
+export const replyInlineBytesMax = 32_768;
+export const storeRetryMs = 500;
+export const storeMsMax = 5_000;
+
+/** The queue's own visibility: what AWS asks for, 6 × the function's timeout, plus the batching window. */
+export function queueVisibilityS(lane: Lane): number {
+  const { functionTimeoutMs, batchWindowS } = laneLimits[lane];
+  return (6 * functionTimeoutMs) / 1_000 + batchWindowS;
+}
+
+/** The newest format of a job row that this code writes and reads. */
+export const rowFormat = 1;

@@ -1,0 +1,63 @@
+import type { Usage } from "./attempt.ts";
+import type { FailureKind } from "./failure.ts";
+import type { Lane } from "./lane.ts";
+import type { ReplyCode, ReplyStatus } from "./reply.ts";
+import type { ParkReason, RequeueCause } from "./settlement.ts";
+
+/** What stands on every line and metric about a job; never a payload. */
+export interface Tags {
+  readonly jobId?: string;
+  readonly messageId?: string;
+  readonly lane?: Lane;
+  readonly model?: string;
+  readonly target?: string;
+  readonly fence?: number;
+  readonly attempt?: number;
+}
+
+/** Everything that is worth a log line or a metric, once, as data. Times are ms. */
+export type Noted = Tags &
+  (
+    | { readonly kind: "delivered"; readonly jobAgeMs: number; readonly receives: number }
+    | { readonly kind: "claimed"; readonly queueMs: number }
+    /** A message that another delivery, an earlier reply or a copy in this batch makes superfluous. */
+    | { readonly kind: "duplicate"; readonly why: "done" | "held" | "same-message" }
+    | { readonly kind: "refused"; readonly field: string }
+    | { readonly kind: "parked"; readonly reason: ParkReason; readonly field?: string }
+    | { readonly kind: "stage"; readonly stage: string }
+    | { readonly kind: "step-skipped"; readonly reason: string }
+    | { readonly kind: "lease-taken"; readonly waitMs: number }
+    | { readonly kind: "lease-refused"; readonly reason: string; readonly waitMs: number }
+    | { readonly kind: "lease-reclaimed"; readonly count: number }
+    | { readonly kind: "lease-lost" }
+    | { readonly kind: "lease-return-failed"; readonly error: string }
+    | { readonly kind: "limit-cut"; readonly from: number; readonly to: number }
+    | { readonly kind: "limit-raised"; readonly from: number; readonly to: number }
+    | {
+        readonly kind: "attempted";
+        readonly outcome: "answered" | FailureKind | "cut";
+        readonly name: string;
+        readonly tookMs: number;
+        readonly usage: Usage;
+        readonly costUsd?: number;
+      }
+    | { readonly kind: "fallback"; readonly from: string; readonly to: string }
+    | { readonly kind: "requeued"; readonly cause: RequeueCause; readonly delayS: number }
+    | { readonly kind: "unknown-model"; readonly name: string; readonly releases: number; readonly delayS: number }
+    | {
+        readonly kind: "replied";
+        readonly status: ReplyStatus;
+        readonly code?: ReplyCode;
+        readonly totalMs: number;
+        readonly sleptMs: number;
+        readonly leaseWaitMs: number;
+        readonly fallbackUsed: boolean;
+      }
+    | { readonly kind: "reply-store-failed"; readonly error: string }
+    | { readonly kind: "claim-lost" }
+    | { readonly kind: "bell" }
+    /** The invocation is over. `billedWaitMs`: it did nothing but wait; `overheadMs`: neither Bedrock nor waiting. */
+    | { readonly kind: "invoked"; readonly records: number; readonly billedWaitMs: number; readonly overheadMs: number }
+    /** Something failed that decides no job's fate; `what` names the act, `error` the error's class. */
+    | { readonly kind: "trouble"; readonly what: string; readonly error: string }
+  );

@@ -1,0 +1,26 @@
+import type { Reply } from "./reply.ts";
+
+/** Why a message is handed back with a delay. */
+export type RequeueCause = "capacity" | "paused" | "circuit_open" | "transient" | "hung" | "bell" | "no-time";
+
+/** Why a message waits in the parked queue for an operator. */
+export type ParkReason = "not_an_envelope" | "invalid_envelope" | "job_id_reused" | "dead_lettered";
+
+/** What becomes of a record, once decided. The shell carries it out in the order that loses nothing. */
+export type Settlement =
+  /** Nothing to write: acknowledged. */
+  | { readonly kind: "acknowledge"; readonly why: "done" | "ignored" }
+  /** Stored under the claim, then acknowledged. */
+  | { readonly kind: "reply"; readonly reply: Reply }
+  /** Claim given back with `notBefore`, then hidden, then reported. */
+  | { readonly kind: "requeue"; readonly delayS: number; readonly cause: RequeueCause }
+  /** Not ours to run now: hidden without a claim, then reported. */
+  | {
+      readonly kind: "hide";
+      readonly delayS: number;
+      readonly why: "held" | "not-yet" | "paused" | "released" | "turn";
+    }
+  /** Sent to the parked queue with its reason, then acknowledged. */
+  | { readonly kind: "park"; readonly reason: ParkReason; readonly detail: string }
+  /** Something of ours or below us failed: the message comes again soon. */
+  | { readonly kind: "again"; readonly delayS: number };

@@ -1,0 +1,24 @@
+/** Where a job is in its life. `attempt` begins only once every lease is held. */
+export type Stage =
+  | { readonly kind: "queued" }
+  | { readonly kind: "waiting"; readonly step: string }
+  | { readonly kind: "attempt"; readonly step: string; readonly attempt: number; readonly attemptsMax: number }
+  | { readonly kind: "backoff"; readonly step: string; readonly untilMs: number }
+  | { readonly kind: "requeued"; readonly untilMs: number }
+  | { readonly kind: "ended"; readonly status: string };
+
+/** The stage as it stands in the row, the log and on the dashboard: `attempt=2/4`. */
+export function stageText(stage: Stage): string {
+  switch (stage.kind) {
+    case "queued":
+    case "waiting":
+    case "backoff":
+      return stage.kind;
+    case "attempt":
+      return `attempt=${stage.attempt}/${stage.attemptsMax}`;
+    case "requeued":
+      return `requeued until ${new Date(stage.untilMs).toISOString()}`;
+    case "ended":
+      return stage.status;
+  }
+}

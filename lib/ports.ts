@@ -1,0 +1,170 @@
+import type { Usage } from "./core/attempt.ts";
+import type { Claim, ClaimAnswer, ClaimAsk, JobRow, Progress } from "./core/claim.ts";
+import type { Op } from "./core/config.ts";
+import type { ProviderError } from "./core/failure.ts";
+import type { JsonObject } from "./core/json.ts";
+import type { Head, Page, PageRef } from "./core/lease.ts";
+import type { Step } from "./core/plan.ts";
+import type { Noted } from "./core/noted.ts";
+
+/**
+ * The World: all that the worker asks of what is outside, in domain words. Every port has an adapter on AWS and one in
+ * memory, held to one contract suite. A refusal is a value; a throw means that the infrastructure failed.
+ */
+export interface World {
+  readonly clock: Clock;
+  readonly jobs: JobTable;
+  readonly leases: LeaseTable;
+  readonly queue: Queue;
+  readonly models: Models;
+  readonly objects: Objects;
+  readonly telemetry: Telemetry;
+}
+
+/** Time and dice. */
+export interface Clock {
+  /** Epoch ms. */
+  nowMs(): number;
+  /** Ends early, without an error, when the signal fires. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls back once, unless the returned function was called before. */
+  after(ms: number, fire: () => void): () => void;
+  /** Uniform in [0, 1). */
+  jitter(): number;
+  /** 12 url-safe characters, never twice. */
+  newId(): string;
+}
+
+/** The job table. */
+export interface JobTable {
+  claim(ask: ClaimAsk): Promise<ClaimAnswer>;
+  /** The heartbeat's write: the claim holds until later, and the stage rides along. */
+  extend(
+    claim: Claim,
+    ask: { readonly nowMs: number; readonly heldUntilMs: number; readonly stage: StageRow },
+  ): Promise<Owned>;
+  /** Back to `queued`, progress and `notBefore` saved, holder and fence kept. */
+  giveBack(claim: Claim, ask: GiveBackAsk): Promise<Owned>;
+  /** Reply and completion in one write; one winner, ever. */
+  complete(claim: Claim, ask: CompleteAsk): Promise<Completed>;
+  /** Counts a release of a model that this worker does not know; no claim is taken. */
+  countRelease(ask: Omit<ClaimAsk, "holder" | "heldUntilMs" | "worker">): Promise<ClaimAnswer>;
+  /** A reply for a job that has no row yet: a damaged envelope, or a cancel before arrival. `refused` has the row. */
+  replyUnclaimed(jobId: string, ask: Omit<CompleteAsk, "progress">): Promise<Completed>;
+  /** Sets the cancel flag of a running job. */
+  askCancel(jobId: string, nowMs: number): Promise<ClaimAnswer>;
+  /** Consistent. */
+  read(jobId: string): Promise<JobRow | undefined>;
+  /** Consistent, any number; rows that do not exist are left out. */
+  readMany(jobIds: readonly string[]): Promise<readonly JobRow[]>;
+}
+
+/** The stage as it rides on a write. */
+export interface StageRow {
+  readonly stage: string;
+  readonly stageAtMs: number;
+  readonly step?: string;
+}
+
+export interface GiveBackAsk {
+  readonly nowMs: number;
+  readonly notBeforeMs: number;
+  readonly progress: Progress;
+  readonly stage: StageRow;
+}
+
+export interface CompleteAsk {
+  readonly nowMs: number;
+  /** The reply as JSON text. */
+  readonly reply: string;
+  readonly status: string;
+  /** Epoch seconds after which the row may go. */
+  readonly ttlS: number;
+  readonly progress: Progress;
+}
+
+/** `lost`: another holds it, it ended, or cancel refused the give-back; the row says which. */
+export type Owned =
+  | { readonly kind: "owned"; readonly row: JobRow }
+  | { readonly kind: "lost"; readonly row: JobRow | undefined };
+
+export type Completed =
+  | { readonly kind: "stored" }
+  /** A reply was there first, or the claim was overtaken. Our own reply found stored counts as `stored`. */
+  | { readonly kind: "lost"; readonly row: JobRow | undefined };
+
+/** The lease table's rows: pages and heads. The protocol over them is `worker/lease-desk.ts`. */
+export interface LeaseTable {
+  /** Takes all ids or none: `SET l.id = if_not_exists(l.id, until)` where the page has room up to `cap`, or the ids are in it already. */
+  take(ref: PageRef, ids: readonly string[], cap: number, untilMs: number): Promise<Taken>;
+  /** Makes an empty page, if it does not exist. */
+  createPage(ref: PageRef): Promise<void>;
+  /** Removes the expired leases as seen and takes ours, in one write. */
+  reclaim(ref: PageRef, expired: Page, ids: readonly string[], untilMs: number): Promise<Taken>;
+  /** Only ever later; all of the ids or none. */
+  renew(ref: PageRef, ids: readonly string[], untilMs: number): Promise<Taken>;
+  /** Idempotent, safe at any later time. */
+  giveBack(ref: PageRef, ids: readonly string[]): Promise<void>;
+  /** Heads that exist, by ledger: one request for up to 100. */
+  readHeads(ledgers: readonly string[]): Promise<ReadonlyMap<string, Head>>;
+  /** Writes the head if `lim` and `cutAt` are still as seen; false: somebody was faster. */
+  writeHead(ledger: string, seen: Head, next: Head): Promise<boolean>;
+  /** A page as it is, consistent; for operators and tests. */
+  readPage(ref: PageRef): Promise<Page | undefined>;
+}
+
+/** `page` is the row after the write, or the row that refused; undefined: no such page. */
+export type Taken =
+  | { readonly kind: "taken"; readonly page: Page }
+  | { readonly kind: "refused"; readonly page: Page | undefined };
+
+/** The queue that the messages came from, and the parked queue. */
+export interface Queue {
+  /** ChangeMessageVisibility: hides messages that long from now; each entry has its own outcome. */
+  hide(entries: readonly Hide[]): Promise<readonly Hidden[]>;
+  /** Sends the body to the parked queue with its reason. */
+  park(message: { readonly messageId: string; readonly body: string }, reason: string, detail: string): Promise<void>;
+}
+
+export interface Hide {
+  readonly messageId: string;
+  readonly receiptHandle: string;
+  readonly seconds: number;
+}
+
+export type Hidden =
+  | { readonly kind: "hidden"; readonly messageId: string }
+  | { readonly kind: "failed"; readonly messageId: string; readonly name: string };
+
+/** Bedrock: exactly one HTTP request a call. */
+export interface Models {
+  /** Settles when the body (or the whole stream) has been read; rejects only when the signal fires, with its reason. */
+  ask(request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer>;
+}
+
+export interface ModelRequest {
+  readonly step: Step;
+  readonly op: Op;
+  /** With the step's overrides; the adapter adds only the model id. */
+  readonly params: JsonObject;
+}
+
+export type ModelAnswer =
+  | { readonly kind: "answered"; readonly output: JsonObject; readonly stopReason?: string; readonly usage: Usage }
+  | { readonly kind: "failed"; readonly error: ProviderError; readonly usage: Usage };
+
+/** S3: params too big for a message, outputs too big for a row. */
+export interface Objects {
+  /** `missing`: no such key. Denied or throttled throws. */
+  get(
+    bucket: string,
+    key: string,
+  ): Promise<{ readonly kind: "found"; readonly text: string } | { readonly kind: "missing" }>;
+  /** Stores an output; answers its `s3://` reference. */
+  putOutput(jobId: string, text: string): Promise<string>;
+}
+
+/** Logs and metrics. Never throws, never decides. */
+export interface Telemetry {
+  note(event: Noted): void;
+}

@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    root: new URL("..", import.meta.url).pathname,
+    include: ["test/**/*.test.ts"],
+    exclude: ["test/simulation/**", "test/bench/**", "**/node_modules/**"],
+    pool: "threads",
+    env: { CDK_VALIDATION: "false" },
+  },
+});
