@@ -24,6 +24,8 @@ export interface Price {
 export interface TargetConfig {
   readonly modelId: string;
   readonly region: string;
+  /** Where the inference profile may route to; absent: as known for its prefix. Only the stack's rights need it. */
+  readonly destinationRegions?: readonly string[];
   readonly limit: { readonly start: number; readonly max: number };
   readonly tokensPerMinute?: number;
   readonly requestsPerMinute?: number;

@@ -1,0 +1,308 @@
+import * as z from "zod";
+import { features, ops, serviceTiers } from "./core/config.ts";
+import type { Config, FallbackConfig, LaneConfig, ModelConfig } from "./core/config.ts";
+import type { Lane } from "./core/lane.ts";
+import { lanes } from "./core/lane.ts";
+import { laneLimits, replyInlineBytesMax } from "./core/limits.ts";
+
+/** What a person writes: the models, and whatever else shall differ from the defaults. */
+export interface ConfigInput {
+  readonly models: Readonly<Record<string, ModelConfig>>;
+  /** Limits by the envelope's `operation`. */
+  readonly operations?: Config["operations"];
+  /** Limits that several targets share, named by their `quotaGroup`. */
+  readonly quotaGroups?: Config["quotaGroups"];
+  /** A limit over everything. */
+  readonly global?: { readonly limitMax: number };
+  readonly lanes?: Readonly<Partial<Record<Lane, LaneConfig>>>;
+  readonly replies?: {
+    /** Days that a reply, and a big output in S3, is kept after its job's end. Default 7. */
+    readonly ttlDays?: number;
+    /** An output above this goes to S3. Default 32,768. */
+    readonly inlineBytesMax?: number;
+    /** Where replies may be announced. Default: nowhere. */
+    readonly allow?: Partial<Config["replies"]["allow"]>;
+  };
+  /** Buckets that an envelope's `paramsRef` may name. Default: none. */
+  readonly paramsRef?: { readonly buckets: readonly string[] };
+  /** Prompts and outputs in the log. Default false. */
+  readonly logPayloads?: boolean;
+}
+
+/** Types a config file as it is written; {@link checkConfig} checks it. */
+export function defineConfig(config: ConfigInput): ConfigInput {
+  return config;
+}
+
+/**
+ * The config, checked, completed with the defaults and frozen.
+ * @throws Error that lists every problem, one a line: its path, what is wrong, what to do.
+ */
+export function checkConfig(input: unknown): Config {
+  const read = configSchema.safeParse(input, { error: phrase });
+  if (!read.success) throw new ConfigError(read.error.issues.flatMap((issue) => problemsOf(issue)));
+
+  const problems = [...chains(read.data), ...groups(read.data), ...windows(read.data), ...budgets(read.data)];
+  if (problems.length > 0) throw new ConfigError(problems);
+  return frozen(read.data);
+}
+
+interface Problem {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+class ConfigError extends Error {
+  override readonly name = "ConfigError";
+
+  constructor(problems: readonly Problem[]) {
+    const lines = problems.map(({ path, message }) => `  ${path.join(".") || "config"}: ${message}`);
+    super(["The config cannot be used:", ...lines].join("\n"));
+  }
+}
+
+// The shape.
+
+// `@` joins model and target to a step's name, `#` parts the keys of the lease table: a name may hold neither.
+const name = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/,
+    "is no name; use 1-64 letters, digits, `_`, `.`, `-`, and begin with a letter or digit",
+  );
+const count = z.int().min(1);
+const usd = z.number().min(0);
+
+const limit = z.strictObject({ start: count, max: count }).refine(({ start, max }) => start <= max, {
+  path: ["start"],
+  error: "must not be above max; lower start or raise max",
+});
+
+const target = z.strictObject({
+  modelId: z
+    .string()
+    .regex(
+      /^[a-z0-9-]+\.[A-Za-z0-9.:-]+$/,
+      "must be the id of a model or an inference profile, like us.amazon.nova-lite-v1:0; no ARN",
+    ),
+  region: z.string().regex(/^[a-z]{2}(-[a-z]+)+-\d$/, "must be a region's code, like us-west-2"),
+  destinationRegions: z.array(z.string()).min(1).exactOptional(),
+  limit,
+  tokensPerMinute: count.exactOptional(),
+  requestsPerMinute: count.exactOptional(),
+  contextWindow: count.exactOptional(),
+  maxTokens: count,
+  typicalMs: count.exactOptional(),
+  quotaGroup: z.string().exactOptional(),
+  price: z
+    .strictObject({
+      inputPerMTok: usd,
+      outputPerMTok: usd,
+      cacheReadPerMTok: usd.exactOptional(),
+      cacheWritePerMTok: usd.exactOptional(),
+    })
+    .exactOptional(),
+  ops: z.array(z.enum(ops)).min(1).exactOptional(),
+  lacks: z.array(z.enum(features)).exactOptional(),
+});
+
+const fallback = z.union([
+  z.string(),
+  z.strictObject({
+    step: z.string(),
+    maxTokens: count.exactOptional(),
+    serviceTier: z.enum(serviceTiers).exactOptional(),
+    requireHeadroom: z.boolean().exactOptional(),
+  }),
+]);
+
+const model = z.strictObject({
+  targets: z
+    .record(name, target)
+    .refine(
+      (targets) => Object.keys(targets).length > 0,
+      "needs a target; name at least one place that serves this model",
+    ),
+  fallback: z.array(fallback).exactOptional(),
+  fallbackOn: z.array(z.string().min(1)).exactOptional(),
+});
+
+const limitMax = z.strictObject({ limitMax: count });
+
+const laneOf = (lane: Lane) =>
+  z
+    .strictObject({
+      share: z.number().gt(0).max(1).default(laneLimits[lane].share),
+      serviceTier: z.enum(serviceTiers).exactOptional(),
+      dailyBudgetUsd: z.number().gt(0).exactOptional(),
+    })
+    .prefault({});
+
+const bucket = z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be a bucket's bare name");
+
+const configSchema = z.strictObject({
+  models: z.record(name, model).refine((models) => Object.keys(models).length > 0, "needs at least one model"),
+  operations: z.record(name, limitMax).default({}),
+  quotaGroups: z.record(name, limitMax).default({}),
+  global: limitMax.exactOptional(),
+  lanes: z.strictObject({ rt: laneOf("rt"), bg: laneOf("bg"), bulk: laneOf("bulk") }).prefault({}),
+  replies: z
+    .strictObject({
+      ttlDays: count.default(7),
+      // A row takes 400 KB, and it holds more than the output.
+      inlineBytesMax: count.max(262_144).default(replyInlineBytesMax),
+      allow: z
+        .strictObject({
+          sqs: z.array(z.string()).default([]),
+          eventBuses: z.array(z.string()).default([]),
+          sns: z.array(z.string()).default([]),
+          taskTokens: z.boolean().default(false),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
+  paramsRef: z.strictObject({ buckets: z.array(bucket) }).default({ buckets: [] }),
+  logPayloads: z.boolean().default(false),
+});
+
+/** What is wrong, and what to do, wherever the schema does not say it itself. */
+function phrase(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case "invalid_type":
+      return issue.input === undefined
+        ? `is missing; give ${article(issue.expected)}`
+        : `must be ${article(issue.expected)}`;
+    case "too_small":
+      if (issue.origin === "array") return "must not be empty; leave it out instead";
+      return issue.inclusive === false
+        ? `must be above ${issue.minimum}; raise it`
+        : `must be at least ${issue.minimum}; raise it`;
+    case "too_big":
+      return `must be at most ${issue.maximum}; lower it`;
+    case "invalid_value":
+      return `must be one of ${issue.values.join(", ")}`;
+    default:
+      return undefined;
+  }
+}
+
+function article(expected: string): string {
+  const noun = { int: "whole number", record: "object" }[expected] ?? expected;
+  return /^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`;
+}
+
+function problemsOf(issue: z.core.$ZodIssue, under: readonly PropertyKey[] = []): Problem[] {
+  const path = [...under, ...issue.path];
+  switch (issue.code) {
+    case "unrecognized_keys":
+      return issue.keys.map((key) => ({
+        path: [...path, key],
+        message: "is no setting; correct its spelling or remove it",
+      }));
+    case "invalid_key":
+      return issue.issues.map(({ message }) => ({ path, message }));
+    case "invalid_union": {
+      // The form that was meant is the one that fails deeper than at its own type.
+      const meant = issue.errors.find((branch) =>
+        branch.every((inner) => inner.code !== "invalid_type" || inner.path.length > 0),
+      );
+      return meant === undefined
+        ? [{ path, message: "must be a step, `model` or `model@target`, or an object with `step`" }]
+        : meant.flatMap((inner) => problemsOf(inner, path));
+    }
+    default:
+      return [{ path, message: issue.message }];
+  }
+}
+
+// The relations.
+
+function* chains(config: Config): Generator<Problem> {
+  for (const [alias, { fallback: chain = [] }] of Object.entries(config.models)) {
+    for (const [place, entry] of chain.entries()) {
+      const path = ["models", alias, "fallback", place];
+      const fault = unknownStep(config, stepOf(entry)) ?? comesBack(config, alias, modelOf(entry));
+      if (fault !== undefined) yield { path, message: fault };
+    }
+  }
+}
+
+function stepOf(entry: FallbackConfig): string {
+  return typeof entry === "string" ? entry : entry.step;
+}
+
+function modelOf(entry: FallbackConfig): string {
+  return stepOf(entry).split("@", 1)[0] ?? "";
+}
+
+function unknownStep(config: Config, step: string): string | undefined {
+  const [alias = "", target, ...rest] = step.split("@");
+  const targets = own(config.models, alias)?.targets;
+  if (targets === undefined || rest.length > 0) return `names no model of this config; known: ${known(config.models)}`;
+  if (target === undefined || own(targets, target) !== undefined) return undefined;
+  return `names no target of ${alias}; known: ${known(targets)}`;
+}
+
+/** The way from a fallback back to the model it stands in for: a chain must end. */
+function comesBack(config: Config, alias: string, start: string): string | undefined {
+  const ways: string[][] = [[start]];
+  const seen = new Set<string>();
+  for (let way = ways.pop(); way !== undefined; way = ways.pop()) {
+    const at = way.at(-1) ?? "";
+    if (at === alias) return `comes back: ${[alias, ...way].join(" → ")}; remove one of these fallbacks`;
+    if (seen.has(at)) continue;
+    seen.add(at);
+    for (const entry of own(config.models, at)?.fallback ?? []) ways.push([...way, modelOf(entry)]);
+  }
+  return undefined;
+}
+
+function* groups(config: Config): Generator<Problem> {
+  for (const { path, target: at } of targetsOf(config)) {
+    if (at.quotaGroup === undefined || own(config.quotaGroups, at.quotaGroup) !== undefined) continue;
+    yield {
+      path: [...path, "quotaGroup"],
+      message: `names no quota group; add it to quotaGroups; known: ${known(config.quotaGroups)}`,
+    };
+  }
+}
+
+function* windows(config: Config): Generator<Problem> {
+  const message = "must not be above contextWindow, input and output share it; lower it";
+  for (const { path, target: at } of targetsOf(config)) {
+    if (at.contextWindow !== undefined && at.maxTokens > at.contextWindow)
+      yield { path: [...path, "maxTokens"], message };
+  }
+}
+
+function* budgets(config: Config): Generator<Problem> {
+  const budgeted = lanes.filter((lane) => config.lanes[lane].dailyBudgetUsd !== undefined);
+  const [lane] = budgeted;
+  if (lane === undefined) return;
+  for (const { path, target: at } of targetsOf(config)) {
+    if (at.price !== undefined) continue;
+    yield { path: [...path, "price"], message: `is missing; lanes.${lane}.dailyBudgetUsd cannot be kept without it` };
+  }
+}
+
+function targetsOf(config: Config) {
+  return Object.entries(config.models).flatMap(([alias, { targets }]) =>
+    Object.entries(targets).map(([key, at]) => ({ path: ["models", alias, "targets", key], target: at })),
+  );
+}
+
+function own<Value>(record: Readonly<Record<string, Value>>, key: string): Value | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+function known(record: Readonly<Record<string, unknown>>): string {
+  return Object.keys(record).join(", ") || "none";
+}
+
+function frozen<Value>(value: Value): Value {
+  if (typeof value === "object" && value !== null) {
+    for (const inner of Object.values(value)) frozen(inner);
+    Object.freeze(value);
+  }
+  return value;
+}
