@@ -1,0 +1,115 @@
+import type { Lane } from "./lane.ts";
+import {
+  claimGraceMs,
+  holdMs,
+  laneLimits,
+  pauseMsMax,
+  releaseDeadlineLeftMsMin,
+  releasesMax,
+  requeueMsBase,
+  sqsHiddenSMax,
+} from "./limits.ts";
+import type { RequeueCause } from "./settlement.ts";
+
+/** What bounds every hiding of a message, whatever its cause. Times are ms, `receives` is SQS's count. */
+export interface Hiding {
+  readonly lane: Lane;
+  readonly receives: number;
+  /** Absent while the envelope is unread: then the lane's latest deadline. */
+  readonly deadlineLeftMs?: number;
+  /** Passed since this receive: SQS counts its 12 hours from there. */
+  readonly sinceReceiveMs: number;
+  /** Of a task token. */
+  readonly heartbeatSeconds?: number;
+  /** [0, 1) */
+  readonly jitter: number;
+}
+
+/** Seconds until a requeued message comes again. */
+export function requeueDelayS(
+  at: Hiding & {
+    readonly cause: RequeueCause;
+    readonly deadlineLeftMs: number;
+    readonly requeues: number;
+    readonly knownWaitMs?: number;
+  },
+): number {
+  const waitMs = sane(at.knownWaitMs, unknownWaitMs(at.requeues));
+  const cappedMs = Math.min(waitMs, sane(at.deadlineLeftMs, 0) / 4, pauseMsMax);
+  // All who waited for one pause would come back at its end: they are spread over as long again.
+  const spread = at.cause === "paused" ? 1 : 0.2;
+  const delayS = hiddenS(cappedMs * (1 + spread * sane(at.jitter, 0)), at);
+  return Math.min(delayS, Math.floor(sane(at.deadlineLeftMs, 0) / 1_000));
+}
+
+/** The wait of which nothing is known doubles with every requeue. */
+export function unknownWaitMs(requeues: number): number {
+  return Math.min(requeueMsBase * 2 ** sane(requeues, 0), pauseMsMax);
+}
+
+export type ReleaseNext = { readonly kind: "release"; readonly delayS: number } | { readonly kind: "answer" };
+
+/**
+ * A model that this worker does not know: another version may, until the releases or the time are used up.
+ * `releases` are those before this one.
+ */
+export function releaseNext(at: Hiding & { readonly deadlineLeftMs: number; readonly releases: number }): ReleaseNext {
+  const sparedMs = sane(at.deadlineLeftMs, 0) - releaseDeadlineLeftMsMin;
+  const releases = sane(at.releases, releasesMax);
+  if (releases >= releasesMax || sparedMs <= 0) return { kind: "answer" };
+  const waitMs = Math.min(10_000 * 1.5 ** releases, 60_000) * (1 + 0.5 * sane(at.jitter, 0));
+  // Never hidden into the time that is kept for the answer.
+  return { kind: "release", delayS: hiddenS(Math.min(waitMs, sparedMs), at) };
+}
+
+/** Another delivery holds the claim: hidden until it may be taken. `lateCopy`: refused by the late-copy clause alone. */
+export function heldDelayS(
+  at: Hiding & { readonly nowMs: number; readonly heldUntilMs?: number; readonly lateCopy?: boolean },
+): number {
+  if (at.lateCopy === true) return notBegunDelayS(at);
+  // A row without a readable end is corrupt: it is looked at again as if it were held anew.
+  const leftMs = sane(at.heldUntilMs, at.nowMs + holdMs) - at.nowMs;
+  return hiddenS(Math.max(leftMs, 0) + claimGraceMs * (1 + sane(at.jitter, 0)), at);
+}
+
+/** A requeue's delay has not passed: SQS brought the message back too early. Its spread is in `notBefore` already. */
+export function notYetDelayS(at: Hiding & { readonly nowMs: number; readonly notBeforeMs: number }): number {
+  return hiddenS(sane(at.notBeforeMs, 0) - at.nowMs, at);
+}
+
+/** Something unexpected happened with this record: 5–15 s. */
+export function againDelayS(at: Hiding): number {
+  return hiddenS(between(5, 15, at.jitter) * 1_000, at);
+}
+
+/** Nothing has happened with this record yet: 0–2 s. */
+export function notBegunDelayS(at: Hiding): number {
+  return hiddenS(between(0, 2, at.jitter) * 1_000, at);
+}
+
+/**
+ * The end of every delay: an integer that SQS takes. Receives cannot be given back, so a message that has used up many
+ * is hidden long enough for the rest to last until its deadline; only a task token's heartbeat is heard over that.
+ */
+function hiddenS(wantedMs: number, at: Hiding): number {
+  const wantedS = Math.ceil(Math.max(sane(wantedMs, 0), stretchedMs(at)) / 1_000);
+  const sqsLeftS = Math.floor(sqsHiddenSMax - sane(at.sinceReceiveMs, 0) / 1_000);
+  const heartbeatLeftS = Math.ceil(sane(at.heartbeatSeconds, sqsHiddenSMax)) - 1;
+  return Math.max(0, Math.min(wantedS, sqsLeftS, heartbeatLeftS));
+}
+
+function stretchedMs({ lane, receives, deadlineLeftMs }: Hiding): number {
+  const { deadlineMsMax, receivesMax, receivesStretchedFrom } = laneLimits[lane];
+  if (!(receives >= receivesStretchedFrom)) return 0;
+  const receivesLeft = Math.max(1, receivesMax - receives - 10);
+  return Math.min(sane(deadlineLeftMs, deadlineMsMax), deadlineMsMax) / receivesLeft;
+}
+
+function between(min: number, max: number, jitter: number): number {
+  return min + Math.floor(sane(jitter, 0) * (max - min + 1));
+}
+
+/** Rows and headers are written by others: what is no finite number counts as absent, what is negative as nothing. */
+function sane(value: number | undefined, otherwise: number): number {
+  return value === undefined || !Number.isFinite(value) ? otherwise : Math.max(0, value);
+}
