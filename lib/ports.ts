@@ -1,11 +1,12 @@
 import type { Usage } from "./core/attempt.ts";
-import type { Claim, ClaimAnswer, ClaimAsk, JobRow, Progress } from "./core/claim.ts";
+import type { Claim, ClaimAnswer, ClaimAsk, Completed, JobRow, Owned, Progress, ReleaseAsk } from "./core/claim.ts";
 import type { Op } from "./core/config.ts";
 import type { ProviderError } from "./core/failure.ts";
 import type { JsonObject } from "./core/json.ts";
 import type { Head, Page, PageRef } from "./core/lease.ts";
 import type { Step } from "./core/plan.ts";
 import type { Noted } from "./core/noted.ts";
+import type { StageRow } from "./core/stage.ts";
 
 /**
  * The World: all that the worker asks of what is outside, in domain words. Every port has an adapter on AWS and one in
@@ -48,9 +49,11 @@ export interface JobTable {
   /** Reply and completion in one write; one winner, ever. */
   complete(claim: Claim, ask: CompleteAsk): Promise<Completed>;
   /** Counts a release of a model that this worker does not know; no claim is taken. */
-  countRelease(ask: Omit<ClaimAsk, "holder" | "heldUntilMs" | "worker">): Promise<ClaimAnswer>;
-  /** A reply for a job that has no row yet: a damaged envelope, or a cancel before arrival. `refused` has the row. */
+  countRelease(ask: ReleaseAsk): Promise<ClaimAnswer>;
+  /** A reply for a job that has no row yet: of a damaged envelope, which must not end a good job. */
   replyUnclaimed(jobId: string, ask: Omit<CompleteAsk, "progress">): Promise<Completed>;
+  /** A cancel's reply, for a job that waits or has not arrived. */
+  replyUnlessRunning(jobId: string, ask: Omit<CompleteAsk, "progress">): Promise<Completed>;
   /** Sets the cancel flag of a running job. */
   askCancel(jobId: string, nowMs: number): Promise<ClaimAnswer>;
   /** Consistent. */
@@ -59,12 +62,7 @@ export interface JobTable {
   readMany(jobIds: readonly string[]): Promise<readonly JobRow[]>;
 }
 
-/** The stage as it rides on a write. */
-export interface StageRow {
-  readonly stage: string;
-  readonly stageAtMs: number;
-  readonly step?: string;
-}
+export type { StageRow } from "./core/stage.ts";
 
 export interface GiveBackAsk {
   readonly nowMs: number;
@@ -83,15 +81,7 @@ export interface CompleteAsk {
   readonly progress: Progress;
 }
 
-/** `lost`: another holds it, it ended, or cancel refused the give-back; the row says which. */
-export type Owned =
-  | { readonly kind: "owned"; readonly row: JobRow }
-  | { readonly kind: "lost"; readonly row: JobRow | undefined };
-
-export type Completed =
-  | { readonly kind: "stored" }
-  /** A reply was there first, or the claim was overtaken. Our own reply found stored counts as `stored`. */
-  | { readonly kind: "lost"; readonly row: JobRow | undefined };
+export type { Completed, Owned } from "./core/claim.ts";
 
 /** The lease table's rows: pages and heads. The protocol over them is `worker/lease-desk.ts`. */
 export interface LeaseTable {
@@ -145,8 +135,10 @@ export interface Models {
 export interface ModelRequest {
   readonly step: Step;
   readonly op: Op;
-  /** With the step's overrides; the adapter adds only the model id. */
+  /** With the step's overrides; the adapter adds only the model id and the job's. */
   readonly params: JsonObject;
+  /** Goes into Bedrock's request metadata, and so into its invocation log. */
+  readonly jobId?: string;
 }
 
 export type ModelAnswer =

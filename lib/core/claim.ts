@@ -1,5 +1,6 @@
 import type { Usage } from "./attempt.ts";
 import type { Lane } from "./lane.ts";
+import { claimGraceMs, crashesMax, holdMs, rowFormat } from "./limits.ts";
 
 /** What a job has used up, over all its deliveries. One budget each; none of them is SQS's receive count. */
 export interface Progress {
@@ -32,11 +33,15 @@ export interface JobRow extends Progress {
   readonly notBeforeMs?: number;
   readonly deadlineAtMs?: number;
   readonly enqueuedAtMs?: number;
+  /** When the first claim was taken. */
+  readonly startedAtMs?: number;
   readonly cancelAsked: boolean;
   /** The final reply as stored: JSON text. */
   readonly reply?: string;
   readonly stage?: string;
   readonly stageAtMs?: number;
+  /** Where the last delivery left it when this one took the claim: after a crash, what was in flight. */
+  readonly stageBefore?: string;
   readonly step?: string;
   readonly lane?: Lane;
   readonly worker?: string;
@@ -56,6 +61,9 @@ export interface ClaimAsk {
   readonly worker: string;
 }
 
+/** What the count of a release says of its job: all of a claim but the holding. */
+export type ReleaseAsk = Omit<ClaimAsk, "holder" | "heldUntilMs" | "worker">;
+
 /** The table's answer: the row with our claim on it, or the row that refused (none: the engine could not tell). */
 export type ClaimAnswer =
   | { readonly kind: "taken"; readonly row: JobRow }
@@ -66,4 +74,112 @@ export interface Claim {
   readonly jobId: string;
   readonly holder: string;
   readonly fence: number;
+}
+
+/** `lost`: another holds it, it ended, or cancel refused the give-back; the row says which. */
+export type Owned =
+  | { readonly kind: "owned"; readonly row: JobRow }
+  | { readonly kind: "lost"; readonly row: JobRow | undefined };
+
+export type Completed =
+  | { readonly kind: "stored" }
+  /** A reply was there first, or the claim was overtaken. Our own reply found stored counts as `stored`. */
+  | { readonly kind: "lost"; readonly row: JobRow | undefined };
+
+/** What a claim's answer means for its message. The claim is ours in the last four, and only there. */
+export type Verdict =
+  /** Other content under the same jobId. */
+  | { readonly kind: "conflict" }
+  /** Written by a newer worker than this one. */
+  | { readonly kind: "newer"; readonly format: number }
+  /** `row.reply` is the final reply. */
+  | { readonly kind: "done"; readonly row: JobRow }
+  /** Before `untilMs` the table refuses everybody. `corrupt`: the row does not say until when it is held. */
+  | { readonly kind: "held"; readonly untilMs: number; readonly corrupt: boolean }
+  | { readonly kind: "not-yet"; readonly untilMs: number }
+  /**
+   * Nobody is in the way and still the table refused: another claim was as late as ours (clocks differ, or a copy of an
+   * old request), or the row went meanwhile. It is asked again in a moment.
+   */
+  | { readonly kind: "again"; readonly why: "late-copy" | "lost-row" }
+  | { readonly kind: "cancelled"; readonly claim: Claim; readonly row: JobRow }
+  | { readonly kind: "expired"; readonly claim: Claim; readonly row: JobRow }
+  /** `row.stageBefore` and `row.step` tell what was in flight. */
+  | { readonly kind: "poisoned"; readonly claim: Claim; readonly row: JobRow; readonly crashes: number }
+  | { readonly kind: "run"; readonly claim: Claim; readonly row: JobRow; readonly crashes: number };
+
+/** The first line that applies wins. `nowMs` is when the answer came; what the table compared is `ask.nowMs`. */
+export function verdict(answer: ClaimAnswer, ask: ClaimAsk, nowMs: number): Verdict {
+  const { row } = answer;
+  if (row === undefined) return { kind: "again", why: "lost-row" };
+  if (row.contentHash !== undefined && row.contentHash !== ask.contentHash) return { kind: "conflict" };
+  if (row.format > rowFormat) return { kind: "newer", format: row.format };
+  if (row.reply !== undefined) return { kind: "done", row };
+
+  // A resend is refused by its own success: whether the claim is ours already is read from the row that refused.
+  const mine = answer.kind === "taken" || (row.holder === ask.holder && row.state === "running");
+  if (!mine) return standsInTheWay(row, ask);
+
+  const claim: Claim = { jobId: ask.jobId, holder: ask.holder, fence: row.fence };
+  if (row.cancelAsked) return { kind: "cancelled", claim, row };
+  if (ask.deadlineAtMs <= nowMs) return { kind: "expired", claim, row };
+  const crashes = crashesOf(row);
+  return { kind: crashes >= crashesMax ? "poisoned" : "run", claim, row, crashes };
+}
+
+function standsInTheWay(row: JobRow, ask: Pick<ClaimAsk, "nowMs">): Verdict {
+  if (isHeld(row, ask.nowMs)) {
+    const corrupt = row.heldUntilMs === undefined;
+    return { kind: "held", untilMs: (row.heldUntilMs ?? ask.nowMs + holdMs) + claimGraceMs, corrupt };
+  }
+  if (row.notBeforeMs !== undefined && row.notBeforeMs > ask.nowMs)
+    return { kind: "not-yet", untilMs: row.notBeforeMs };
+  return { kind: "again", why: "late-copy" };
+}
+
+/** What a counted release, or one that was refused, means. `counted`: nobody is in the way. */
+export type ReleaseVerdict =
+  | Extract<Verdict, { readonly kind: "conflict" | "newer" | "done" | "held" }>
+  | { readonly kind: "counted"; readonly releases: number };
+
+/** A release refused although nobody is in the way was counted by its own first copy, or by a neighbour just now. */
+export function releaseVerdict(answer: ClaimAnswer, ask: ReleaseAsk): ReleaseVerdict {
+  const { row } = answer;
+  if (row === undefined) return { kind: "counted", releases: 1 };
+  if (row.contentHash !== undefined && row.contentHash !== ask.contentHash) return { kind: "conflict" };
+  if (row.format > rowFormat) return { kind: "newer", format: row.format };
+  if (row.reply !== undefined) return { kind: "done", row };
+  const inTheWay = standsInTheWay(row, ask);
+  return inTheWay.kind === "held" ? inTheWay : { kind: "counted", releases: row.releases };
+}
+
+/** Held now, and no other may take it. A running row that does not say until when is corrupt: held, never taken. */
+export function isHeld(row: JobRow, nowMs: number): boolean {
+  return row.state === "running" && !(row.heldUntilMs !== undefined && row.heldUntilMs < nowMs - claimGraceMs);
+}
+
+/** Deliveries that held the claim and never gave it back, the one that holds it now left out. */
+export function crashesOf(row: Pick<JobRow, "fence" | "givenBack">): number {
+  return Math.max(0, row.fence - 1 - row.givenBack);
+}
+
+/** The claim still stands: nobody overtook it and the job has not ended. */
+export function isHeldBy(row: JobRow, claim: Claim): boolean {
+  return row.holder === claim.holder && row.fence === claim.fence && row.state === "running" && row.reply === undefined;
+}
+
+/** A refused extension whose row is ours has succeeded before: only a claim held as long or longer refuses its holder. */
+export function afterExtend(row: JobRow | undefined, claim: Claim): Owned {
+  return row !== undefined && isHeldBy(row, claim) ? { kind: "owned", row } : { kind: "lost", row };
+}
+
+/** A refused give-back whose row is queued with our fence has succeeded before. One that is ours still was refused by cancel. */
+export function afterGiveBack(row: JobRow | undefined, claim: Claim): Owned {
+  const given = row?.state === "queued" && row.fence === claim.fence && row.holder === claim.holder;
+  return given ? { kind: "owned", row } : { kind: "lost", row };
+}
+
+/** A refused reply that is found stored word for word is ours. */
+export function afterComplete(row: JobRow | undefined, reply: string): Completed {
+  return row?.reply === reply ? { kind: "stored" } : { kind: "lost", row };
 }

@@ -7,6 +7,17 @@ export type Stage =
   | { readonly kind: "requeued"; readonly untilMs: number }
   | { readonly kind: "ended"; readonly status: string };
 
+/** The stage as it rides on a write of the job row. */
+export interface StageRow {
+  readonly stage: string;
+  readonly stageAtMs: number;
+  readonly step?: string;
+}
+
+export function stageRow(stage: Stage, stageAtMs: number): StageRow {
+  return { stage: stageText(stage), stageAtMs, ...("step" in stage ? { step: stage.step } : {}) };
+}
+
 /** The stage as it stands in the row, the log and on the dashboard: `attempt=2/4`. */
 export function stageText(stage: Stage): string {
   switch (stage.kind) {
@@ -17,8 +28,14 @@ export function stageText(stage: Stage): string {
     case "attempt":
       return `attempt=${stage.attempt}/${stage.attemptsMax}`;
     case "requeued":
-      return `requeued until ${new Date(stage.untilMs).toISOString()}`;
+      return `requeued until ${isoText(stage.untilMs)}`;
     case "ended":
       return stage.status;
   }
+}
+
+/** A time beyond what a Date holds is shown as its number: the name of a stage never throws. */
+function isoText(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString();
 }
