@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import { encode, readEnvelope } from "../core/envelope.ts";
+import type { Envelope, Fault } from "../core/envelope.ts";
+import { contentOf } from "../core/job.ts";
+import type { Lane } from "../core/lane.ts";
+import { sqsMessageBytesMax } from "../core/limits.ts";
+import { toJson } from "./to-json.ts";
+
+/** Params above this go to S3: what is left of a message's 1 MiB is for the rest of the envelope. UTF-8 bytes. */
+export const paramsInlineBytesMax = 900_000;
+
+/** A job as it goes to SQS. */
+export interface Message {
+  readonly jobId: string;
+  readonly lane: Lane;
+  readonly body: string;
+  readonly groupId?: string;
+  /** What SQS counts, UTF-8: body and attributes; there are none of these. */
+  readonly bytes: number;
+}
+
+/** Params on their way to S3, before the message that points at them. */
+export interface Upload {
+  readonly bucket: string;
+  readonly key: string;
+  readonly text: string;
+}
+
+export type Prepared =
+  | { readonly kind: "ready"; readonly message: Message; readonly upload?: Upload }
+  | { readonly kind: "refused"; readonly fault: Fault };
+
+/** Checks a job as the worker will, so that a fault is told to the one who can mend it. Nothing is sent. */
+export function prepare(job: unknown, bucket: string | undefined): Prepared {
+  const faults: Fault[] = [];
+  const asked = toJson(job, faults);
+  const [fault] = faults;
+  if (fault !== undefined) return { kind: "refused", fault };
+
+  const read = readEnvelope(asked);
+  switch (read.kind) {
+    case "envelope":
+      return fit(read.envelope, bucket);
+    case "invalid":
+    case "refused":
+      return { kind: "refused", fault: read.fault };
+    case "pointer":
+    case "ignore":
+      return { kind: "refused", fault: { field: "job", message: "not a job, but an event about one; send the job" } };
+  }
+}
+
+function fit(envelope: Envelope, bucket: string | undefined): Prepared {
+  if (envelope.params.kind === "ref") return sized(envelope);
+  const text = JSON.stringify(envelope.params.params);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= paramsInlineBytesMax) return sized(envelope);
+  if (bucket === undefined) {
+    const message = `${bytes} bytes, more than the ${paramsInlineBytesMax} that go with a message; give the client a bucket, or store them in S3 and send paramsRef`;
+    return { kind: "refused", fault: { field: "params", message } };
+  }
+  const key = keyOf(envelope);
+  return sized({ ...envelope, params: { kind: "ref", bucket, key } }, { bucket, key, text });
+}
+
+/** Named by the content: a job that is sent again points at the same object, and so stays the same job. */
+function keyOf(envelope: Envelope): string {
+  return `params/${createHash("sha256").update(contentOf(envelope)).digest("hex")}.json`;
+}
+
+function sized(envelope: Envelope, upload?: Upload): Prepared {
+  const { jobId, lane = "bg", tenant } = envelope;
+  // SQS swaps these two characters for U+FFFD; escaped, they arrive as they are.
+  const body = encode(envelope).replace(/[\uFFFE\uFFFF]/gu, (odd) => `\\u${odd.charCodeAt(0).toString(16)}`);
+  const bytes = Buffer.byteLength(body);
+  if (bytes > sqsMessageBytesMax) {
+    const message = `the message has ${bytes} bytes and SQS takes ${sqsMessageBytesMax}; shorten the metadata`;
+    return { kind: "refused", fault: { field: "metadata", message } };
+  }
+  return {
+    kind: "ready",
+    message: { jobId, lane, body, bytes, ...(tenant === undefined ? {} : { groupId: tenant }) },
+    ...(upload === undefined ? {} : { upload }),
+  };
+}

@@ -1,0 +1,71 @@
+import { createReadStream } from "node:fs";
+import { readEnvelope } from "../core/envelope.ts";
+import type { Fault } from "../core/envelope.ts";
+import type { Job } from "./job.ts";
+
+/** A line of a JSONL file, counted from 1. */
+export type JobLine = { readonly line: number } & (
+  | { readonly kind: "job"; readonly job: Job }
+  | { readonly kind: "fault"; readonly fault: Fault }
+);
+
+/**
+ * Jobs of a JSONL file (or of chunks of one, stdin), one by one, the file never whole in memory. A bad line is told and
+ * the next one read; blank lines, CRLF and a byte order mark do no harm. Throws only if the file cannot be read.
+ */
+export async function* readJobs(from: string | URL | AsyncIterable<Uint8Array>): AsyncGenerator<JobLine> {
+  const chunks = typeof from === "string" || from instanceof URL ? createReadStream(from) : from;
+  let line = 0;
+  for await (const bytes of lines(chunks)) {
+    line += 1;
+    const read = readLine(bytes);
+    if (read !== undefined) yield { line, ...read };
+  }
+}
+
+const lineFeed = 0x0a;
+
+/** Split at the byte: readline would also split at U+2028, which JSON allows inside a string. */
+async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let parts: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let to = chunk.indexOf(lineFeed); to >= 0; to = chunk.indexOf(lineFeed, from)) {
+      yield Buffer.concat([...parts, chunk.subarray(from, to)]);
+      parts = [];
+      from = to + 1;
+    }
+    parts.push(chunk.subarray(from));
+  }
+  yield Buffer.concat(parts);
+}
+
+function readLine(bytes: Uint8Array) {
+  const fault = (field: string, message: string) => ({ kind: "fault", fault: { field, message } }) as const;
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return fault("line", "not UTF-8; save the file as UTF-8");
+  }
+  if (text.trim() === "") return undefined;
+
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's own words quote the line, and a line holds a prompt.
+    return fault("line", "not JSON; each line is one whole job");
+  }
+  const read = readEnvelope(value);
+  switch (read.kind) {
+    case "envelope":
+      return { kind: "job", job: value as Job } as const;
+    case "invalid":
+    case "refused":
+      return { kind: "fault", fault: read.fault } as const;
+    case "pointer":
+    case "ignore":
+      return fault("line", "not a job, but an event about one; write the job itself");
+  }
+}

@@ -1,0 +1,66 @@
+/** Held by the compiler: `npm run types` fails where one of these is not so. */
+import type { Message } from "@aws-sdk/client-bedrock-runtime";
+import { describe, expectTypeOf, test } from "vitest";
+import type { Client, Job, JobId, JobOf, ReplyOf } from "../../lib/client/index.ts";
+import type { JsonObject } from "../../lib/core/json.ts";
+
+type Output<R> = R extends { output: infer O } ? O : never;
+type ConverseOutput = Output<ReplyOf<"converse">>;
+declare const client: Client;
+
+describe("op decides", () => {
+  test("the type of params", () => {
+    expectTypeOf<NonNullable<JobOf<"converse">["params"]>["messages"]>().toEqualTypeOf<Message[] | undefined>();
+    expectTypeOf<JobOf<"invoke_model">["params"]>().toEqualTypeOf<object | undefined>();
+    expectTypeOf<{ jobId: string; model: string; op: "converse"; params: { messages: "hello" } }>().not.toExtend<Job>();
+  });
+
+  test("and params have no place for a model id", () => {
+    expectTypeOf<NonNullable<JobOf<"converse">["params"]>>().not.toHaveProperty("modelId");
+    expectTypeOf<NonNullable<JobOf<"converse_stream">["params"]>>().not.toHaveProperty("modelId");
+  });
+
+  test("the type of the reply's output", () => {
+    expectTypeOf<NonNullable<ConverseOutput["usage"]>["inputTokens"]>().toEqualTypeOf<number | undefined>();
+    expectTypeOf<Output<ReplyOf<"converse_stream">>>().toEqualTypeOf<ConverseOutput>();
+    expectTypeOf<Output<ReplyOf<"invoke_model">>>().toEqualTypeOf<JsonObject>();
+  });
+
+  test("from submit to waitForReply, through the job's id", () => {
+    const ask = async () => {
+      const jobId = await client.submit({
+        jobId: "j-1",
+        model: "fast-text",
+        op: "converse",
+        params: { messages: [{ role: "user", content: [{ text: "Hello" }] }] },
+      });
+      return await client.waitForReply(jobId);
+    };
+    expectTypeOf<Extract<Awaited<ReturnType<typeof ask>>, { kind: "replied" }>["reply"]>().toEqualTypeOf<
+      ReplyOf<"converse">
+    >();
+  });
+
+  test("a plain string waits for any output", () => {
+    const ask = async () => await client.waitForReply("j-1");
+    expectTypeOf<Extract<Awaited<ReturnType<typeof ask>>, { kind: "replied" }>["reply"]>().toEqualTypeOf<
+      ReplyOf<"converse" | "converse_stream" | "invoke_model">
+    >();
+    expectTypeOf<JobId<"converse">>().toExtend<string>();
+  });
+});
+
+describe("a job", () => {
+  test("has params or a reference to them, not both and not neither", () => {
+    type Base = { jobId: string; model: string; op: "converse" };
+    expectTypeOf<Base & { params: object; paramsRef: string }>().not.toExtend<Job>();
+    expectTypeOf<Base>().not.toExtend<Job>();
+    expectTypeOf<Base & { paramsRef: string }>().toExtend<Job>();
+  });
+
+  test("its bytes come back as base64 text", () => {
+    type Content = NonNullable<NonNullable<NonNullable<ConverseOutput["output"]>["message"]>["content"]>[number];
+    type Image = NonNullable<NonNullable<Content["image"]>["source"]>["bytes"];
+    expectTypeOf<Image>().toEqualTypeOf<string | undefined>();
+  });
+});

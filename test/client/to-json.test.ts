@@ -1,0 +1,50 @@
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect } from "vitest";
+import { toJson } from "../../lib/client/to-json.ts";
+import type { Fault } from "../../lib/core/envelope.ts";
+
+function read(value: unknown) {
+  const faults: Fault[] = [];
+  const json = toJson(value, faults);
+  return { json, fields: faults.map(({ field }) => field), faults };
+}
+
+const looped: { self?: unknown } = {};
+looped.self = looped;
+
+describe("a value on its way into a message", () => {
+  test.prop([fc.json().map((text): unknown => JSON.parse(text))])("is unchanged if it is JSON", (value) => {
+    expect(read(value)).toEqual({ json: value, fields: [], faults: [] });
+  });
+
+  const kept: [says: string, value: unknown, json: unknown][] = [
+    ["bytes become base64", { bytes: new TextEncoder().encode("Ada") }, { bytes: "QWRh" }],
+    ["a Buffer too", { bytes: Buffer.from("Ada") }, { bytes: "QWRh" }],
+    ["a view takes only its own part", new Uint8Array([0, 65, 100, 97, 0]).subarray(1, 4), "QWRh"],
+    ["a date becomes its ISO text", { at: new Date(0) }, { at: "1970-01-01T00:00:00.000Z" }],
+    ["what is undefined goes", { a: 1, b: undefined }, { a: 1 }],
+  ];
+  test.each(kept)("%s", (_says, value, json) => expect(read(value)).toEqual({ json, fields: [], faults: [] }));
+
+  test("a key named __proto__ stays a key", () => {
+    const { json } = read(JSON.parse('{"__proto__": {"lane": "rt"}}'));
+    expect(JSON.stringify(json)).toBe('{"__proto__":{"lane":"rt"}}');
+  });
+
+  const refused: [says: string, value: unknown, field: string][] = [
+    ["NaN", { params: { top: [0, Number.NaN] } }, "params.top[1]"],
+    ["infinity", { params: { top: Infinity } }, "params.top"],
+    ["a bigint", { params: { top: 1n } }, "params.top"],
+    ["a function", { params: () => 1 }, "params"],
+    ["undefined in a list, which would shift its neighbours or become null", { list: [1, undefined] }, "list[1]"],
+    ["a Map, which would become {}", { metadata: new Map() }, "metadata"],
+    ["a bare ArrayBuffer, which would become {}", { bytes: new ArrayBuffer(1) }, "bytes"],
+  ];
+  test.each(refused)("%s is refused by its path", (_says, value, field) => {
+    expect(read(value).fields).toEqual([field]);
+  });
+
+  test("what contains itself is refused", () => {
+    expect(read(looped).faults[0]?.message).toContain("contain itself");
+  });
+});
