@@ -1,0 +1,80 @@
+/** All execution environments of a function: started when they are needed, kept warm, replaced when they die. */
+import type { Writable } from "node:stream";
+
+import { startEnvironment } from "./environment.ts";
+import type { Environment, LocalFunction } from "./environment.ts";
+import type { Invoked } from "./event-source-rules.ts";
+
+export interface Environments {
+  /** Waits for a free environment, or starts one while fewer than the most are alive. Never rejects. */
+  invoke(event: unknown): Promise<Invoked>;
+  /** Kills one environment in the middle of its invocation, as a crash would; false: none runs. */
+  killOne(): boolean;
+  stats(): EnvironmentStats;
+  /** Kills all; resolves when their processes are gone. */
+  stop(): Promise<void>;
+}
+
+/** Counts since the beginning; `rssBytesMax` is the largest environment's. */
+export interface EnvironmentStats {
+  readonly started: number;
+  readonly invocations: number;
+  readonly running: number;
+  readonly rssBytesMax: number;
+}
+
+export function openEnvironments(fn: LocalFunction, environmentsMax: number, log: Writable): Environments {
+  const idle: Environment[] = [];
+  const busy = new Set<Environment>();
+  const waiting: (() => void)[] = [];
+  let started = 0;
+  let invocations = 0;
+  let rssBytesMax = 0;
+  const stopping = new AbortController();
+
+  async function invoke(event: unknown): Promise<Invoked> {
+    while (!stopping.signal.aborted && idle.length === 0 && busy.size === environmentsMax) {
+      await new Promise<void>((freed) => {
+        waiting.push(freed);
+      });
+    }
+    if (stopping.signal.aborted) return { kind: "threw", name: "EnvironmentStopped" };
+
+    const environment = idle.pop() ?? start();
+    busy.add(environment);
+    invocations++;
+    const how = await environment.invoke(event);
+    busy.delete(environment);
+    rssBytesMax = Math.max(rssBytesMax, environment.rssBytesMax());
+    if (environment.alive()) idle.push(environment);
+    waiting.shift()?.();
+    return how;
+  }
+
+  function start(): Environment {
+    started++;
+    const environment = startEnvironment(fn, log);
+    void environment.ended.then(() => {
+      const at = idle.indexOf(environment);
+      if (at >= 0) idle.splice(at, 1);
+    });
+    return environment;
+  }
+
+  return {
+    invoke,
+    killOne() {
+      const [first] = busy;
+      first?.kill();
+      return first !== undefined;
+    },
+    stats: () => ({ started, invocations, running: busy.size, rssBytesMax }),
+    async stop() {
+      stopping.abort();
+      const all = [...idle, ...busy];
+      for (const environment of all) environment.kill();
+      for (const freed of waiting.splice(0)) freed();
+      await Promise.all(all.map(({ ended }) => ended));
+    },
+  };
+}
