@@ -94,9 +94,9 @@ export type Verdict =
   | { readonly kind: "newer"; readonly format: number }
   /** `row.reply` is the final reply. */
   | { readonly kind: "done"; readonly row: JobRow }
-  /** Before `untilMs` the table refuses everybody. `corrupt`: the row does not say until when it is held. */
-  | { readonly kind: "held"; readonly untilMs: number; readonly corrupt: boolean }
-  | { readonly kind: "not-yet"; readonly untilMs: number }
+  /** Without `heldUntilMs` the row is corrupt: it does not say until when, so nobody takes it. */
+  | { readonly kind: "held"; readonly heldUntilMs?: number }
+  | { readonly kind: "not-yet"; readonly notBeforeMs: number }
   /**
    * Nobody is in the way and still the table refused: another claim was as late as ours (clocks differ, or a copy of an
    * old request), or the row went meanwhile. It is asked again in a moment.
@@ -128,12 +128,9 @@ export function verdict(answer: ClaimAnswer, ask: ClaimAsk, nowMs: number): Verd
 }
 
 function standsInTheWay(row: JobRow, ask: Pick<ClaimAsk, "nowMs">): Verdict {
-  if (isHeld(row, ask.nowMs)) {
-    const corrupt = row.heldUntilMs === undefined;
-    return { kind: "held", untilMs: (row.heldUntilMs ?? ask.nowMs + holdMs) + claimGraceMs, corrupt };
-  }
-  if (row.notBeforeMs !== undefined && row.notBeforeMs > ask.nowMs)
-    return { kind: "not-yet", untilMs: row.notBeforeMs };
+  const { heldUntilMs, notBeforeMs } = row;
+  if (isHeld(row, ask.nowMs)) return { kind: "held", ...(heldUntilMs === undefined ? {} : { heldUntilMs }) };
+  if (notBeforeMs !== undefined && notBeforeMs > ask.nowMs) return { kind: "not-yet", notBeforeMs };
   return { kind: "again", why: "late-copy" };
 }
 
@@ -173,13 +170,20 @@ export function afterExtend(row: JobRow | undefined, claim: Claim): Owned {
   return row !== undefined && isHeldBy(row, claim) ? { kind: "owned", row } : { kind: "lost", row };
 }
 
-/** A refused give-back whose row is queued with our fence has succeeded before. One that is ours still was refused by cancel. */
-export function afterGiveBack(row: JobRow | undefined, claim: Claim): Owned {
-  const given = row?.state === "queued" && row.fence === claim.fence && row.holder === claim.holder;
-  return given ? { kind: "owned", row } : { kind: "lost", row };
+/**
+ * What a refused give-back means. A row that is queued with our fence was given back by an earlier copy of the request;
+ * one that is ours still was refused by the cancel flag alone, and its holder writes the reply.
+ */
+export function afterGiveBack(row: JobRow | undefined, claim: Claim): "given-back" | "cancelled" | "done" | "lost" {
+  if (row === undefined) return "lost";
+  if (row.reply !== undefined) return "done";
+  if (isHeldBy(row, claim)) return "cancelled";
+  const ours = row.state === "queued" && row.holder === claim.holder && row.fence === claim.fence;
+  return ours ? "given-back" : "lost";
 }
 
-/** A refused reply that is found stored word for word is ours. */
-export function afterComplete(row: JobRow | undefined, reply: string): Completed {
-  return row?.reply === reply ? { kind: "stored" } : { kind: "lost", row };
+/** What a refused reply means: found stored word for word it is our own, sent twice. */
+export function afterComplete(row: JobRow | undefined, reply: string): "stored" | "done" | "lost" {
+  if (row?.reply === undefined) return "lost";
+  return row.reply === reply ? "stored" : "done";
 }
