@@ -85,20 +85,20 @@ export type { Completed, Owned } from "./core/claim.ts";
 
 /** The lease table's rows: pages and heads. The protocol over them is `worker/lease-desk.ts`. */
 export interface LeaseTable {
-  /** Takes all ids or none: `SET l.id = if_not_exists(l.id, until)` where the page has room up to `cap`, or the ids are in it already. */
+  /** Takes all ids or none, where that keeps the page within `cap` or all are in it already: an entry keeps its expiry. */
   take(ref: PageRef, ids: readonly string[], cap: number, untilMs: number): Promise<Taken>;
   /** Makes an empty page, if it does not exist. */
   createPage(ref: PageRef): Promise<void>;
-  /** Removes the expired leases as seen and takes ours, in one write. */
-  reclaim(ref: PageRef, expired: Page, ids: readonly string[], untilMs: number): Promise<Taken>;
+  /** Takes all ids in one write with the removal of `expired`, if those are as seen and the page keeps within `cap`. */
+  reclaim(ref: PageRef, expired: Page, ids: readonly string[], cap: number, untilMs: number): Promise<Taken>;
   /** Only ever later; all of the ids or none. */
   renew(ref: PageRef, ids: readonly string[], untilMs: number): Promise<Taken>;
-  /** Idempotent, safe at any later time. */
+  /** Any number; idempotent, safe at any later time. */
   giveBack(ref: PageRef, ids: readonly string[]): Promise<void>;
   /** Heads that exist, by ledger: one request for up to 100. */
   readHeads(ledgers: readonly string[]): Promise<ReadonlyMap<string, Head>>;
-  /** Writes the head if `lim` and `cutAt` are still as seen; false: somebody was faster. */
-  writeHead(ledger: string, seen: Head, next: Head): Promise<boolean>;
+  /** Writes the head if it is still as seen; undefined: not written yet. */
+  writeHead(ledger: string, seen: Head | undefined, next: Head): Promise<HeadWritten>;
   /** A page as it is, consistent; for operators and tests. */
   readPage(ref: PageRef): Promise<Page | undefined>;
 }
@@ -107,6 +107,11 @@ export interface LeaseTable {
 export type Taken =
   | { readonly kind: "taken"; readonly page: Page }
   | { readonly kind: "refused"; readonly page: Page | undefined };
+
+/** Refused: somebody was faster, or an earlier copy of this write; the head that stands says which. */
+export type HeadWritten =
+  | { readonly kind: "written" }
+  | { readonly kind: "refused"; readonly head: Head | undefined };
 
 /** The queue that the messages came from, and the parked queue. */
 export interface Queue {

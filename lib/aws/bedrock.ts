@@ -1,0 +1,249 @@
+import { Readable } from "node:stream";
+import {
+  BedrockRuntimeClient,
+  type BedrockRuntimeClientConfig,
+  ConverseCommand,
+  type ConverseCommandInput,
+  ConverseStreamCommand,
+  InvokeModelCommand,
+  type TokenUsage,
+} from "@aws-sdk/client-bedrock-runtime";
+import { NodeHttpHandler } from "@smithy/node-http-handler";
+import { type Usage, noUsage } from "../core/attempt.ts";
+import { type Json, type JsonObject, isObject } from "../core/json.ts";
+import { laneLimits } from "../core/limits.ts";
+import type { ModelAnswer, ModelRequest, Models } from "../ports.ts";
+import { StreamEndedEarly, providerError, serializationError } from "./bedrock-error.ts";
+import { toJsonObject, withBytes } from "./bedrock-json.ts";
+import { type StreamedMessage, addEvent, emptyMessage, wholeResponse } from "./bedrock-stream.ts";
+
+export interface BedrockOptions {
+  /** Another endpoint for every region: the stand-in, or a proxy. */
+  readonly endpoint?: string;
+  /** Absent: the SDK's default chain, asked at the first call. */
+  readonly credentials?: NonNullable<BedrockRuntimeClientConfig["credentials"]>;
+  /** Silence on the socket after which a call fails; the net below the caller's signal. */
+  readonly socketTimeoutMs?: number;
+  readonly connectTimeoutMs?: number;
+}
+
+export interface BedrockModels extends Models {
+  /** Closes the idle connections. */
+  close(): void;
+}
+
+/**
+ * Bedrock behind the Models port: one HTTP request a call. The SDK's own retries are off, because each of them is billed
+ * and none of them holds a lease.
+ */
+export function bedrockModels(options: BedrockOptions = {}): BedrockModels {
+  // A lease is the right to a request in flight: a socket pool must never make its holder wait.
+  const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY };
+  const requestHandler = new NodeHttpHandler({
+    httpAgent: agent,
+    httpsAgent: agent,
+    connectionTimeout: options.connectTimeoutMs ?? 5_000,
+    socketTimeout: options.socketTimeoutMs ?? laneLimits.bulk.attemptMsMax + 5_000,
+  });
+  const { endpoint, credentials } = options;
+  const clients = new Map<string, BedrockRuntimeClient>();
+  const clientIn = (region: string): BedrockRuntimeClient => {
+    const client =
+      clients.get(region) ??
+      new BedrockRuntimeClient({
+        region,
+        requestHandler,
+        maxAttempts: 1,
+        retryMode: "standard",
+        ...(endpoint === undefined ? {} : { endpoint }),
+        // Keys that are given are meant: a bearer token in the environment does not take their place.
+        ...(credentials === undefined ? {} : { credentials, authSchemePreference: ["aws.auth#sigv4"] }),
+      });
+    clients.set(region, client);
+    return client;
+  };
+
+  return {
+    async ask(request, signal) {
+      signal.throwIfAborted();
+      const call: Call = {
+        request,
+        signal,
+        client: clientIn(request.step.region),
+        built: false,
+        headers: {},
+        message: emptyMessage(),
+      };
+      try {
+        return await unlessAborted(calls[request.op](call), signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        return {
+          kind: "failed",
+          error: call.built ? providerError(error) : serializationError(error),
+          usage: wasted(call),
+        };
+      } finally {
+        // The SDK leaves the rest of a failed stream unread, and a socket with it.
+        if (call.body?.readableEnded === false) call.body.destroy();
+      }
+    },
+    close: () => requestHandler.destroy(),
+  };
+}
+
+/** One request on its way, and what is seen of it. */
+interface Call {
+  readonly request: ModelRequest;
+  readonly signal: AbortSignal;
+  readonly client: BedrockRuntimeClient;
+  readonly message: StreamedMessage;
+  /** The params could be written as a request. */
+  built: boolean;
+  headers: Readonly<Record<string, string>>;
+  body?: Readable;
+}
+
+const calls: Readonly<Record<ModelRequest["op"], (call: Call) => Promise<ModelAnswer>>> = {
+  async converse(call) {
+    const command = watched(new ConverseCommand(converseInput(call.request)), call);
+    return answered(toJsonObject(await call.client.send(command, { abortSignal: call.signal })));
+  },
+
+  async converse_stream(call) {
+    const command = watched(new ConverseStreamCommand(converseInput(call.request)), call);
+    const { stream } = await call.client.send(command, { abortSignal: call.signal });
+    for await (const event of stream ?? []) addEvent(call.message, event);
+    if (call.message.stop === undefined) throw new StreamEndedEarly();
+    return answered(toJsonObject(wholeResponse(call.message)));
+  },
+
+  async invoke_model(call) {
+    const { step, params, jobId } = call.request;
+    const command = watched(
+      new InvokeModelCommand({
+        modelId: step.modelId,
+        body: JSON.stringify(params),
+        contentType: "application/json",
+        accept: "application/json",
+        // What Converse has in its body goes beside a body that is the model's own.
+        ...(step.serviceTier === undefined ? {} : { serviceTier: step.serviceTier }),
+        ...(jobId === undefined ? {} : { requestMetadata: JSON.stringify({ jobId: jobTag(jobId) }) }),
+      }),
+      call,
+    );
+    const { body } = await call.client.send(command, { abortSignal: call.signal });
+    const output: Json = JSON.parse(body.transformToString());
+    return invoked(isObject(output) ? output : { body: output }, call.headers);
+  },
+};
+
+function converseInput({ step, params, jobId }: ModelRequest): ConverseCommandInput {
+  // What the SDK's types demand (messages, say) is for Bedrock to judge: the params are the caller's.
+  return { ...withBytes(params), ...taggedBy(jobId, params.requestMetadata), modelId: step.modelId };
+}
+
+const metadataEntriesMax = 16;
+
+/** The job's id goes into Bedrock's invocation log, unless the caller uses that key or has left no room. */
+function taggedBy(jobId: string | undefined, own: Json | undefined): { requestMetadata?: Record<string, string> } {
+  if (jobId === undefined || (own !== undefined && !isObject(own))) return {};
+  const entries = Object.entries(own ?? {});
+  if (entries.length >= metadataEntriesMax) return {};
+  return {
+    requestMetadata: Object.fromEntries([
+      ["jobId", jobTag(jobId)],
+      ...entries.map(([key, value]) => [key, String(value)]),
+    ]),
+  };
+}
+
+/** Request metadata allows every character of a jobId but `~`, and has `@`, which no jobId has. */
+export function jobTag(jobId: string): string {
+  return jobId.replaceAll("~", "@");
+}
+
+export function jobOfTag(tag: string): string {
+  return tag.replaceAll("@", "~");
+}
+
+/** Lets the call see its response as it comes from the wire, before anything has read it. */
+function watched<C extends ConverseCommand | ConverseStreamCommand | InvokeModelCommand>(command: C, call: Call): C {
+  command.middlewareStack.add(
+    (next) => (args) => {
+      call.built = true;
+      return next(args);
+    },
+    { step: "build" },
+  );
+  command.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      const { headers, body } = Object(result.response);
+      call.headers = headers;
+      if (body instanceof Readable) call.body = body;
+      return result;
+    },
+    { step: "deserialize", priority: "low" },
+  );
+  return command;
+}
+
+/** The SDK is deaf to the signal while it fetches credentials or reads a body: the caller is not made to wait for it. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function answered(output: JsonObject): ModelAnswer {
+  const { stopReason, usage } = output;
+  return { kind: "answered", output, ...stopped(stopReason), usage: usageOf(isObject(usage) ? usage : {}) };
+}
+
+function stopped(stopReason: Json | undefined): { stopReason?: string } {
+  return typeof stopReason === "string" ? { stopReason } : {};
+}
+
+function invoked(output: JsonObject, headers: Readonly<Record<string, string>>): ModelAnswer {
+  const own = isObject(output.usage) ? output.usage : {};
+  const counted = (header: string, ...keys: readonly string[]): number =>
+    [headers[`x-amzn-bedrock-${header}-token-count`], ...keys.map((key) => own[key])]
+      .map(Number)
+      .find(Number.isFinite) ?? 0;
+  return {
+    kind: "answered",
+    output,
+    ...stopped(output.stop_reason ?? output.stopReason),
+    usage: {
+      inputTokens: counted("input", "input_tokens", "inputTokens"),
+      outputTokens: counted("output", "output_tokens", "outputTokens"),
+      cacheReadTokens: counted("cache-read-input", "cache_read_input_tokens", "cacheReadInputTokens"),
+      cacheWriteTokens: counted("cache-write-input", "cache_creation_input_tokens", "cacheWriteInputTokens"),
+      possiblyBilledTokens: 0,
+    },
+  };
+}
+
+function usageOf(usage: JsonObject): Usage {
+  const count = (key: keyof TokenUsage): number => (typeof usage[key] === "number" ? usage[key] : 0);
+  return {
+    inputTokens: count("inputTokens"),
+    outputTokens: count("outputTokens"),
+    cacheReadTokens: count("cacheReadInputTokens"),
+    cacheWriteTokens: count("cacheWriteInputTokens"),
+    possiblyBilledTokens: 0,
+  };
+}
+
+/** A failed call tells its tokens only if its stream had got as far as to count them. */
+function wasted({ message }: Call): Usage {
+  return { ...noUsage, possiblyBilledTokens: message.metadata?.usage?.totalTokens ?? 0 };
+}
