@@ -1,6 +1,6 @@
 import type { Usage } from "./attempt.ts";
 import type { Lane } from "./lane.ts";
-import { claimGraceMs, crashesMax, holdMs, rowFormat } from "./limits.ts";
+import { claimGraceMs, crashesMax, rowFormat } from "./limits.ts";
 
 /** What a job has used up, over all its deliveries. One budget each; none of them is SQS's receive count. */
 export interface Progress {

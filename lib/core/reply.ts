@@ -1,4 +1,5 @@
 import type { Usage } from "./attempt.ts";
+import type { Price } from "./config.ts";
 import type { FailureKind } from "./failure.ts";
 import type { JsonObject } from "./json.ts";
 
@@ -71,3 +72,104 @@ export type Reply =
       readonly status: Exclude<ReplyStatus, "succeeded">;
       readonly error: ReplyError;
     });
+
+/** How a job ended; a reply is that, with its story. */
+export type Ending =
+  | { readonly kind: "succeeded"; readonly output: JsonObject }
+  /** The output lies in S3: `s3://bucket/key`. */
+  | { readonly kind: "succeeded-elsewhere"; readonly outputRef: string }
+  | { readonly kind: "failed"; readonly error: ReplyError }
+  | { readonly kind: "cancelled" }
+  | { readonly kind: "expired" };
+
+export function replyOf(job: Pick<ReplyBase, "jobId" | "metadata">, ending: Ending, meta: ReplyMeta): Reply {
+  const base = { jobId: job.jobId, meta, metadata: job.metadata };
+  switch (ending.kind) {
+    case "succeeded":
+      return { ...base, ok: true, status: "succeeded", output: ending.output };
+    case "succeeded-elsewhere":
+      return { ...base, ok: true, status: "succeeded", outputRef: ending.outputRef };
+    case "failed":
+      return { ...base, ok: false, status: "failed", error: ending.error };
+    case "cancelled":
+      return { ...base, ok: false, status: "cancelled", error: cancelledError };
+    case "expired":
+      return { ...base, ok: false, status: "expired", error: expiredError };
+  }
+}
+
+const cancelledError: ReplyError = {
+  code: "cancelled",
+  message: "The job was cancelled before it had an answer. To run it after all, send it under another jobId.",
+  retryable: false,
+};
+
+const expiredError: ReplyError = {
+  code: "deadline_exceeded",
+  message: "The job's deadline passed before it had an answer. Send it under another jobId with a later deadlineAt.",
+  retryable: true,
+};
+
+/** USD for the tokens that were surely billed; cached ones cost as much as input where the price names nothing else. */
+export function costUsd(usage: Usage, price: Price): number {
+  const { inputPerMTok, outputPerMTok, cacheReadPerMTok = inputPerMTok, cacheWritePerMTok = inputPerMTok } = price;
+  return (
+    (usage.inputTokens * inputPerMTok +
+      usage.outputTokens * outputPerMTok +
+      usage.cacheReadTokens * cacheReadPerMTok +
+      usage.cacheWriteTokens * cacheWritePerMTok) /
+    1_000_000
+  );
+}
+
+/**
+ * A reply, or a part of one, as JSON text. An answer that was paid for is never lost to what JSON does not know: bytes
+ * become base64, BigInt its digits, NaN null; a cycle is cut, and a part that throws when it is read says so.
+ */
+export function replyText(value: unknown): string {
+  try {
+    return JSON.stringify(value, asJson) ?? "null";
+  } catch {
+    return JSON.stringify(plain(value, [])) ?? "null";
+  }
+}
+
+/** A replacer sees a value after its `toJSON`; a Buffer's would spell each byte, so the original is looked at. */
+function asJson(this: unknown, key: string, value: unknown): unknown {
+  const original = isIndexed(this) ? this[key] : value;
+  if (original instanceof Uint8Array) return base64(original);
+  return typeof value === "bigint" ? value.toString() : value;
+}
+
+const depthMax = 500;
+
+function plain(value: unknown, within: readonly object[]): unknown {
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value === "function") return undefined; // among them a toJSON that threw
+  if (value instanceof Uint8Array) return base64(value);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+  if (!isIndexed(value)) return value;
+  if (within.includes(value)) return "[cycle]";
+  if (within.length >= depthMax) return "[too deep]";
+  const inside = [...within, value];
+  if (Array.isArray(value)) return value.map((item: unknown) => plain(item, inside));
+  return Object.fromEntries(Object.keys(value).map((key) => [key, plain(read(value, key), inside)]));
+}
+
+function read(from: Readonly<Record<string, unknown>>, key: string): unknown {
+  try {
+    return from[key];
+  } catch {
+    return "[unreadable]";
+  }
+}
+
+function isIndexed(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
+function base64(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
