@@ -167,23 +167,18 @@ const configSchema = z.strictObject({
 
 /** What is wrong, and what to do, wherever the schema does not say it itself. */
 function phrase(issue: z.core.$ZodRawIssue): string | undefined {
-  switch (issue.code) {
-    case "invalid_type":
-      return issue.input === undefined
-        ? `is missing; give ${article(issue.expected)}`
-        : `must be ${article(issue.expected)}`;
-    case "too_small":
-      if (issue.origin === "array") return "must not be empty; leave it out instead";
-      return issue.inclusive === false
-        ? `must be above ${issue.minimum}; raise it`
-        : `must be at least ${issue.minimum}; raise it`;
-    case "too_big":
-      return `must be at most ${issue.maximum}; lower it`;
-    case "invalid_value":
-      return `must be one of ${issue.values.join(", ")}`;
-    default:
-      return undefined;
+  if (issue.code === "invalid_type") {
+    return issue.input === undefined
+      ? `is missing; give ${article(issue.expected)}`
+      : `must be ${article(issue.expected)}`;
   }
+  if (issue.code === "too_small") {
+    if (issue.origin === "array") return "must not be empty; leave it out instead";
+    return `must be ${issue.inclusive === false ? "above" : "at least"} ${issue.minimum}; raise it`;
+  }
+  if (issue.code === "too_big") return `must be at most ${issue.maximum}; lower it`;
+  if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`;
+  return undefined;
 }
 
 function article(expected: string): string {
@@ -191,28 +186,21 @@ function article(expected: string): string {
   return /^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`;
 }
 
-function problemsOf(issue: z.core.$ZodIssue, under: readonly PropertyKey[] = []): Problem[] {
+function problemsOf(issue: z.core.$ZodIssue, under: readonly PropertyKey[] = []): readonly Problem[] {
   const path = [...under, ...issue.path];
-  switch (issue.code) {
-    case "unrecognized_keys":
-      return issue.keys.map((key) => ({
-        path: [...path, key],
-        message: "is no setting; correct its spelling or remove it",
-      }));
-    case "invalid_key":
-      return issue.issues.map(({ message }) => ({ path, message }));
-    case "invalid_union": {
-      // The form that was meant is the one that fails deeper than at its own type.
-      const meant = issue.errors.find((branch) =>
-        branch.every((inner) => inner.code !== "invalid_type" || inner.path.length > 0),
-      );
-      return meant === undefined
-        ? [{ path, message: "must be a step, `model` or `model@target`, or an object with `step`" }]
-        : meant.flatMap((inner) => problemsOf(inner, path));
-    }
-    default:
-      return [{ path, message: issue.message }];
+  if (issue.code === "unrecognized_keys") {
+    const message = "is no setting; correct its spelling or remove it";
+    return issue.keys.map((key) => ({ path: [...path, key], message }));
   }
+  if (issue.code === "invalid_key") return issue.issues.map(({ message }) => ({ path, message }));
+  if (issue.code !== "invalid_union") return [{ path, message: issue.message }];
+
+  // The form that was meant is the one that fails deeper than at its own type.
+  const meant = issue.errors.find((form) =>
+    form.every(({ code, path: at }) => code !== "invalid_type" || at.length > 0),
+  );
+  if (meant !== undefined) return meant.flatMap((inner) => problemsOf(inner, path));
+  return [{ path, message: "must be a step, `model` or `model@target`, or an object with `step`" }];
 }
 
 // The relations.
@@ -236,10 +224,10 @@ function modelOf(entry: FallbackConfig): string {
 }
 
 function unknownStep(config: Config, step: string): string | undefined {
-  const [alias = "", target, ...rest] = step.split("@");
+  const [alias = "", key, ...rest] = step.split("@");
   const targets = own(config.models, alias)?.targets;
   if (targets === undefined || rest.length > 0) return `names no model of this config; known: ${known(config.models)}`;
-  if (target === undefined || own(targets, target) !== undefined) return undefined;
+  if (key === undefined || own(targets, key) !== undefined) return undefined;
   return `names no target of ${alias}; known: ${known(targets)}`;
 }
 
@@ -276,8 +264,7 @@ function* windows(config: Config): Generator<Problem> {
 }
 
 function* budgets(config: Config): Generator<Problem> {
-  const budgeted = lanes.filter((lane) => config.lanes[lane].dailyBudgetUsd !== undefined);
-  const [lane] = budgeted;
+  const lane = lanes.find((at) => config.lanes[at].dailyBudgetUsd !== undefined);
   if (lane === undefined) return;
   for (const { path, target: at } of targetsOf(config)) {
     if (at.price !== undefined) continue;

@@ -1,0 +1,43 @@
+import { Duration, Stack, Validations } from "aws-cdk-lib";
+import type { RemovalPolicy } from "aws-cdk-lib";
+import { BlockPublicAccess, Bucket, BucketEncryption, CfnBucket } from "aws-cdk-lib/aws-s3";
+import { Construct } from "constructs";
+
+/** Outputs too big for a row. They go with their row, by lifecycle rule; a worker deletes none. */
+export class RepliesBucket extends Construct {
+  readonly bucket: Bucket;
+
+  /** Its logical id in the template. */
+  get bucketId(): string {
+    const cfn = this.bucket.node.findChild("Resource");
+    return CfnBucket.isCfnElement(cfn) ? String(Stack.of(this).resolve(cfn.logicalId)) : "";
+  }
+
+  constructor(
+    scope: Construct,
+    id: string,
+    props: { readonly ttlDays: number; readonly removalPolicy: RemovalPolicy },
+  ) {
+    super(scope, id);
+    this.bucket = new Bucket(this, "Bucket", {
+      encryption: BucketEncryption.S3_MANAGED,
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      enforceSSL: true,
+      // An old version would outlive the reply's days, and forget() too.
+      versioned: false,
+      lifecycleRules: [
+        {
+          id: "Expire",
+          expiration: Duration.days(props.ttlDays),
+          abortIncompleteMultipartUploadAfter: Duration.days(1),
+        },
+      ],
+      removalPolicy: props.removalPolicy,
+    });
+    Validations.of(this.bucket).acknowledge({
+      id: "AwsSolutions-S1",
+      reason:
+        "Every object belongs to a job, whose row says who wrote it and when; a log bucket would outlive what it tells of.",
+    });
+  }
+}

@@ -1,0 +1,32 @@
+import { CfnOutput, RemovalPolicy, Stack } from "aws-cdk-lib";
+import type { StackProps } from "aws-cdk-lib";
+import type { Construct } from "constructs";
+import { lanes } from "../lib/core/lane.ts";
+import { Sluice } from "./sluice.ts";
+import type { SluiceProps } from "./sluice.ts";
+
+/** The service as an app of its own. With the context `removable=true` everything goes with the stack: for tests. */
+export class ServiceStack extends Stack {
+  readonly sluice: Sluice;
+
+  constructor(scope: Construct, id: string, props: StackProps & Omit<SluiceProps, "removalPolicy">) {
+    super(scope, id, props);
+    const removable = [true, "true"].includes(this.node.tryGetContext("removable"));
+    this.sluice = new Sluice(this, "Llm", {
+      ...props,
+      removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+    });
+
+    const { jobQueues, parked, jobTable, leaseTable, replies } = this.sluice;
+    const output = (name: string, value: string) => new CfnOutput(this, name, { value });
+    for (const lane of lanes) {
+      output(`${lane}QueueUrl`, jobQueues[lane].queue.queueUrl);
+      output(`${lane}QueueArn`, jobQueues[lane].queue.queueArn);
+    }
+    output("parkedQueueUrl", parked.queue.queueUrl);
+    output("parkedQueueArn", parked.queue.queueArn);
+    output("jobTableName", jobTable.table.tableName);
+    output("leaseTableName", leaseTable.table.tableName);
+    output("repliesBucketName", replies.bucket.bucketName);
+  }
+}

@@ -1,0 +1,121 @@
+import { join } from "node:path";
+import { Aws, RemovalPolicy, Stage, Validations } from "aws-cdk-lib";
+import { Code } from "aws-cdk-lib/aws-lambda";
+import { RetentionDays } from "aws-cdk-lib/aws-logs";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import { Construct } from "constructs";
+import { checkConfig } from "../lib/config.ts";
+import type { ConfigInput } from "../lib/config.ts";
+import type { Config } from "../lib/core/config.ts";
+import { lanes } from "../lib/core/lane.ts";
+import type { Lane } from "../lib/core/lane.ts";
+import { bundleFunction } from "./bundle.ts";
+import { laneMapping } from "./concurrency.ts";
+import { JobQueue, ParkedQueue } from "./job-queue.ts";
+import { JobTable } from "./job-table.ts";
+import { LeaseTable } from "./lease-table.ts";
+import { modelStatements } from "./model-access.ts";
+import { RepliesBucket } from "./replies-bucket.ts";
+import { WorkerFunction } from "./worker-function.ts";
+
+export interface SluiceProps {
+  readonly config: ConfigInput;
+  /** Standard queues of your own for some lanes, with a visibility of 6 × the lane's timeout and its window. */
+  readonly queues?: Partial<Readonly<Record<Lane, IQueue>>>;
+  /** What becomes of tables, bucket and logs without the stack. Default RETAIN, and the tables cannot be deleted. */
+  readonly removalPolicy?: RemovalPolicy;
+  /** Default 30 days. */
+  readonly logRetention?: RetentionDays;
+  /** The worker's source file, if it is one of your own. */
+  readonly entry?: string;
+}
+
+/** Jobs come by the lanes' queues, run under shared leases, and end in exactly one reply each. */
+export class Sluice extends Construct {
+  readonly config: Config;
+  readonly jobQueues: Readonly<Record<Lane, JobQueue>>;
+  readonly parked: ParkedQueue;
+  readonly jobTable: JobTable;
+  readonly leaseTable: LeaseTable;
+  readonly replies: RepliesBucket;
+  readonly workers: Readonly<Record<Lane, WorkerFunction>>;
+
+  /** @throws Error for a config or a queue that cannot work, with the remedy. */
+  constructor(scope: Construct, id: string, props: SluiceProps) {
+    super(scope, id);
+    const { queues = {}, removalPolicy = RemovalPolicy.RETAIN, logRetention = RetentionDays.ONE_MONTH } = props;
+    this.config = checkConfig(props.config);
+    const { ttlDays } = this.config.replies;
+
+    this.jobQueues = eachLane((lane) => {
+      const given = queues[lane];
+      return new JobQueue(this, idOf(lane, "Queue"), { lane, ...(given === undefined ? {} : { given }) });
+    });
+    this.parked = new ParkedQueue(this, "Parked");
+    this.jobTable = new JobTable(this, "JobTable", removalPolicy);
+    this.leaseTable = new LeaseTable(this, "LeaseTable", removalPolicy);
+    this.replies = new RepliesBucket(this, "Replies", { ttlDays, removalPolicy });
+
+    const code = Code.fromAsset(this.bundle(props.entry ?? join(import.meta.dirname, "../functions/worker.ts")));
+    const environment = {
+      SLUICE_JOB_TABLE: this.jobTable.table.tableName,
+      SLUICE_LEASE_TABLE: this.leaseTable.table.tableName,
+      SLUICE_PARKED_QUEUE_URL: this.parked.queue.queueUrl,
+      SLUICE_BUCKET: this.replies.bucket.bucketName,
+      POWERTOOLS_SERVICE_NAME: "sluice",
+      POWERTOOLS_METRICS_NAMESPACE: "Sluice",
+    };
+    this.workers = eachLane((lane) => {
+      const { queue } = this.jobQueues[lane];
+      const mapping = laneMapping(this.config, lane);
+      const facts = { lane, queue, mapping, code, environment, logRetention, removalPolicy };
+      return new WorkerFunction(this, idOf(lane, "Worker"), facts);
+    });
+    for (const lane of lanes) this.grant(this.workers[lane]);
+  }
+
+  private bundle(entry: string): string {
+    const outdir = Stage.of(this)?.outdir ?? "cdk.out";
+    return bundleFunction(entry, JSON.stringify(this.config), join(outdir, `bundle-${this.node.addr}`));
+  }
+
+  /** What a worker may do, besides receiving its lane's messages and logging. */
+  private grant(worker: WorkerFunction): void {
+    const { role } = worker;
+    this.jobTable.table.grants.actions(role, "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem");
+    this.leaseTable.table.grants.actions(role, "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem");
+    worker.allow(["sqs:SendMessage"], this.parked.queue.queueArn);
+    for (const statement of modelStatements(this, this.config)) role.addToPrincipalPolicy(statement);
+
+    const { bucket, bucketId } = this.replies;
+    worker.allow(["s3:PutObject"], bucket.arnForObjects(`${outputsPrefix}*`));
+    const keys = [`<${bucketId}.Arn>/${outputsPrefix}*`];
+
+    const asked = this.config.paramsRef.buckets;
+    if (asked.length > 0) {
+      const arns = asked.map((name) => `arn:${Aws.PARTITION}:s3:::${name}`);
+      worker.allow(["s3:GetObject"], ...arns.map((arn) => `${arn}/*`));
+      // Without it S3 answers a missing key with AccessDenied, which would look like trouble of ours, for ever.
+      worker.allow(["s3:ListBucket"], ...arns);
+      keys.push(...asked.map((name) => `arn:<AWS::Partition>:s3:::${name}/*`));
+    }
+    for (const key of keys) {
+      Validations.of(role).acknowledge({
+        id: `AwsSolutions-IAM5[Resource::${key}]`,
+        reason:
+          "Keys are named by jobs and senders; a prefix, or the whole of a bucket that the config names, is the narrowest there is.",
+      });
+    }
+  }
+}
+
+/** Where a worker puts the outputs that are too big for a row. */
+const outputsPrefix = "outputs/";
+
+function eachLane<Value>(make: (lane: Lane) => Value): Readonly<Record<Lane, Value>> {
+  return { rt: make("rt"), bg: make("bg"), bulk: make("bulk") };
+}
+
+function idOf(lane: Lane, noun: string): string {
+  return `${lane.charAt(0).toUpperCase()}${lane.slice(1)}${noun}`;
+}
