@@ -1,3 +1,4 @@
+import { noUsage } from "./attempt.ts";
 import type { Usage } from "./attempt.ts";
 import type { Lane } from "./lane.ts";
 import { claimGraceMs, crashesMax, rowFormat } from "./limits.ts";
@@ -6,6 +7,8 @@ import { claimGraceMs, crashesMax, rowFormat } from "./limits.ts";
 export interface Progress {
   /** Requests to Bedrock that count: throttled and not-ready ones do not. */
   readonly attempts: number;
+  /** All requests to Bedrock, those that do not count included. */
+  readonly requests: number;
   readonly requeues: number;
   readonly releases: number;
   /** Attempts that the closing bell cut. */
@@ -17,6 +20,47 @@ export interface Progress {
   readonly leaseWaitMs: number;
   readonly providerMs: number;
   readonly usage: Usage;
+}
+
+const noCounts = {
+  attempts: 0,
+  requests: 0,
+  requeues: 0,
+  releases: 0,
+  bellCuts: 0,
+  bugs: 0,
+  sleptMs: 0,
+  leaseWaitMs: 0,
+  providerMs: 0,
+} satisfies Omit<Progress, "usage">;
+
+/** A job that nobody has touched. */
+export const noProgress: Progress = { ...noCounts, usage: noUsage };
+
+/** Progress as every table takes it. It rides on the reply, so not even a NaN of ours may make that write fail. */
+export function storable(progress: Progress): Progress {
+  return progressFrom(
+    (name) => whole(progress[name]),
+    (name) => whole(progress.usage[name]),
+  );
+}
+
+/** Progress with each of its numbers asked for by name. */
+export function progressFrom(
+  count: (name: Exclude<keyof Progress, "usage">) => number,
+  tokens: (name: keyof Usage) => number,
+): Progress {
+  return { ...filled(noCounts, count), usage: filled(noUsage, tokens) };
+}
+
+function filled<T extends object>(zeros: T, count: (name: keyof T & string) => number): T {
+  const filledIn = { ...zeros };
+  for (const name in zeros) Object.assign(filledIn, { [name]: count(name) });
+  return filledIn;
+}
+
+function whole(value: number): number {
+  return Number.isNaN(value) ? 0 : Math.round(Math.min(Math.max(value, 0), Number.MAX_SAFE_INTEGER));
 }
 
 /** One job's row in the job table, as far as it can be read. A row of another format keeps what this code knows. */

@@ -1,0 +1,145 @@
+import { afterComplete, afterExtend, afterGiveBack, isHeld, isHeldBy, noProgress, storable } from "../core/claim.ts";
+import type { Claim, ClaimAnswer, ClaimAsk, JobRow, ReleaseAsk } from "../core/claim.ts";
+import { rowFormat } from "../core/limits.ts";
+import type { CompleteAsk, Completed, JobTable, StageRow } from "../ports.ts";
+
+type Row = JobRow & { readonly releasedAtMs?: number; readonly ttlS?: number };
+type Clause = (row: Row) => boolean;
+
+// What a row must say for a write to go through, clause for clause as on DynamoDB.
+const unanswered: Clause = (row) => row.reply === undefined;
+const readable: Clause = (row) => row.format <= rowFormat;
+const sameContent =
+  (contentHash: string): Clause =>
+  (row) =>
+    (row.contentHash ?? contentHash) === contentHash;
+const due =
+  (nowMs: number): Clause =>
+  (row) =>
+    (row.notBeforeMs ?? nowMs) <= nowMs;
+const free =
+  (nowMs: number): Clause =>
+  (row) =>
+    row.state !== "ended" && !isHeld(row, nowMs);
+const heldLongerThanEver =
+  (untilMs: number): Clause =>
+  (row) =>
+    row.heldUntilMs === undefined || row.heldUntilMs < untilMs;
+const laterThanAnyRelease =
+  (nowMs: number): Clause =>
+  (row) =>
+    row.releasedAtMs === undefined || row.releasedAtMs < nowMs;
+const stillMine =
+  (claim: Claim): Clause =>
+  (row) =>
+    isHeldBy(row, claim);
+const running: Clause = (row) => row.state === "running";
+const notCancelled: Clause = (row) => !row.cancelAsked;
+
+/** The job table in memory: each verb is one step that nothing can come between. */
+export interface MemoryJobTable extends JobTable {
+  /** Every row, for those who look on. */
+  rows(): readonly JobRow[];
+}
+
+export function createMemoryJobTable(): MemoryJobTable {
+  const table = new Map<string, Row>();
+
+  function update(jobId: string, clauses: readonly Clause[], write: (row: Row) => Partial<Row>): ClaimAnswer {
+    const row = table.get(jobId) ?? unwritten(jobId);
+    if (!clauses.every((holds) => holds(row))) return { kind: "refused", row: table.get(jobId) };
+    const written = { ...row, ...write(row) };
+    table.set(jobId, written);
+    return { kind: "taken", row: written };
+  }
+
+  function reply(jobId: string, clauses: readonly Clause[], ask: Omit<CompleteAsk, "progress">): Completed {
+    const answer = update(jobId, clauses, (row) => ({ ...ending(ask), format: row.format || rowFormat }));
+    const ours = answer.kind === "taken" || afterComplete(answer.row, ask.reply) === "stored";
+    return ours ? { kind: "stored" } : { kind: "lost", row: answer.row };
+  }
+
+  return {
+    async claim(ask) {
+      const clauses = [unanswered, readable, sameContent(ask.contentHash), due(ask.nowMs), free(ask.nowMs)];
+      return update(ask.jobId, [...clauses, heldLongerThanEver(ask.heldUntilMs)], (row) => ({
+        ...described(row, ask),
+        holder: ask.holder,
+        fence: row.fence + 1,
+        heldUntilMs: ask.heldUntilMs,
+        state: "running",
+        startedAtMs: row.startedAtMs ?? ask.nowMs,
+        worker: ask.worker,
+        stageBefore: row.stage ?? "queued",
+        stage: "waiting",
+        stageAtMs: ask.nowMs,
+      }));
+    },
+
+    async extend(claim, { heldUntilMs, stage }) {
+      const clauses = [unanswered, stillMine(claim), heldLongerThanEver(heldUntilMs)];
+      const answer = update(claim.jobId, clauses, () => ({ heldUntilMs, ...staged(stage) }));
+      return answer.kind === "taken" ? { kind: "owned", row: answer.row } : afterExtend(answer.row, claim);
+    },
+
+    async giveBack(claim, { notBeforeMs, progress, stage }) {
+      const { kind, row } = update(claim.jobId, [unanswered, stillMine(claim), notCancelled], ({ givenBack }) => ({
+        state: "queued",
+        givenBack: givenBack + 1,
+        notBeforeMs,
+        ...storable(progress),
+        ...staged(stage),
+      }));
+      const back = kind === "taken" || afterGiveBack(row, claim) === "given-back";
+      return back && row !== undefined ? { kind: "owned", row } : { kind: "lost", row };
+    },
+
+    async complete(claim, ask) {
+      const write = () => ({ ...ending(ask), ...storable(ask.progress) });
+      const answer = update(claim.jobId, [unanswered, stillMine(claim)], write);
+      const ours = answer.kind === "taken" || afterComplete(answer.row, ask.reply) === "stored";
+      return ours ? { kind: "stored" } : { kind: "lost", row: answer.row };
+    },
+
+    async countRelease(ask) {
+      const clauses = [unanswered, readable, sameContent(ask.contentHash), free(ask.nowMs)];
+      return update(ask.jobId, [...clauses, laterThanAnyRelease(ask.nowMs)], (row) => ({
+        ...described(row, ask),
+        releases: row.releases + 1,
+        releasedAtMs: ask.nowMs,
+        state: row.state ?? "queued",
+        stage: row.stage ?? "queued",
+        stageAtMs: row.stageAtMs ?? ask.nowMs,
+      }));
+    },
+
+    replyUnclaimed: async (jobId, ask) => reply(jobId, [() => !table.has(jobId)], ask),
+    replyUnlessRunning: async (jobId, ask) => reply(jobId, [unanswered, readable, free(ask.nowMs)], ask),
+    askCancel: async (jobId) => update(jobId, [unanswered, running], () => ({ cancelAsked: true })),
+    read: async (jobId) => table.get(jobId),
+    readMany: async (jobIds) => [...new Set(jobIds)].flatMap((jobId) => table.get(jobId) ?? []),
+    rows: () => [...table.values()],
+  };
+}
+
+function unwritten(jobId: string): Row {
+  return { jobId, format: 0, fence: 0, givenBack: 0, cancelAsked: false, ...noProgress };
+}
+
+function described(row: Row, ask: ClaimAsk | ReleaseAsk): Partial<Row> {
+  return {
+    format: rowFormat,
+    contentHash: ask.contentHash,
+    deadlineAtMs: ask.deadlineAtMs,
+    enqueuedAtMs: row.enqueuedAtMs ?? ask.enqueuedAtMs,
+    lane: ask.lane,
+  };
+}
+
+function ending({ reply, status, ttlS, nowMs }: Omit<CompleteAsk, "progress">): Partial<Row> {
+  return { reply, state: "ended", ttlS: Math.ceil(ttlS), stage: status, stageAtMs: nowMs };
+}
+
+function staged({ stage, stageAtMs, step }: StageRow): Partial<Row> {
+  return { stage, stageAtMs, ...(step === undefined ? {} : { step }) };
+}
