@@ -1,6 +1,10 @@
-import type { Op } from "./config.ts";
-import type { JsonObject } from "./json.ts";
+import { ops } from "./config.ts";
+import type { Config, Op } from "./config.ts";
+import { isJson, isObject, jsonLevelsMax } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
+import { isLane } from "./lane.ts";
 import type { Lane } from "./lane.ts";
+import { nearest } from "./nearest.ts";
 
 /** Where a reply is announced beside the job table. */
 export type ReplyTo =
@@ -46,3 +50,277 @@ export type Read =
   | { readonly kind: "invalid"; readonly jobId: string; readonly fault: Fault; readonly replyTo?: ReplyTo }
   /** No envelope: nobody could be answered. */
   | { readonly kind: "refused"; readonly fault: Fault };
+
+/** Metadata rides in the job's row beside the reply, and a row holds 400 KB. Characters of its JSON. */
+export const metadataLengthMax = 16_384;
+
+/** Ten digits are seconds, which would let every job expire unseen: no deadline lies before March 1973. Epoch ms. */
+const deadlineAtMsMin = 100_000_000_000;
+const deadlineAtMsMax = 8_640_000_000_000_000;
+
+/** A field of the JSON: its value as its type, or undefined for what it is not; `must` ends the sentence of its fault. */
+interface Field<T> {
+  readonly as: (value: Json) => T | undefined;
+  readonly must: string;
+}
+
+/** Faults are looked for in this order. */
+const fields = {
+  jobId: {
+    as: text(/^[A-Za-z0-9_.:/=+~-]{1,128}$/),
+    must: "be a string of 1 to 128 characters out of A-Z a-z 0-9 _ . : / = + ~ - (a number would lose digits)",
+  },
+  model: { as: stepName, must: "be an alias of the config, or alias@target" },
+  op: { as: (value) => ops.find((op) => op === value), must: `be one of ${ops.join(", ")}` },
+  params: {
+    as: paramsOf,
+    must: `be an object of at most ${jsonLevelsMax} levels, its numbers finite`,
+  },
+  paramsRef: { as: paramsRefOf, must: "be s3://bucket/key" },
+  lane: {
+    as: (value) => (isLane(value) ? value : undefined),
+    must: "be one of rt, bg, bulk; leave it out for the lane of the queue",
+  },
+  deadlineAt: {
+    as: instantOf,
+    must: "be epoch milliseconds (13 digits, 10 would be seconds) or ISO 8601 with a zone, like 2026-11-29T12:00:00Z",
+  },
+  operation: {
+    as: text(/^\P{Cc}{1,128}$/u),
+    must: "be a string of 1 to 128 characters, none of them a control character",
+  },
+  tenant: { as: text(/^[!-~]{1,128}$/), must: "be a string of 1 to 128 ASCII letters, digits and punctuation marks" },
+  fallback: { as: fallbackOf, must: 'be "default", "none" or a list of steps, each an alias or alias@target' },
+  replyTo: {
+    as: replyToOf,
+    must: 'be exactly one of {"sqs": queue URL}, {"eventBus": name}, {"taskToken": token, "heartbeatSeconds": whole number above 0, optional}, {"sns": topic ARN}',
+  },
+  metadata: {
+    as: metadataOf,
+    must: `be an object of strings, as JSON no longer than ${metadataLengthMax} characters`,
+  },
+} as const satisfies { readonly [name: string]: Field<unknown> };
+
+type Fields = typeof fields;
+const names = Object.keys(fields).filter((name): name is keyof Fields => Object.hasOwn(fields, name));
+/** The fields that are there, each as its type. */
+type Seen = { readonly [Name in keyof Fields]?: NonNullable<ReturnType<Fields[Name]["as"]>> };
+
+/** Where people put what belongs elsewhere. */
+const misplaced = ["messages", "system", "inferenceConfig", "toolConfig"].map((name) => `params.${name}`);
+const destinations = ["sqs", "eventBus", "taskToken", "heartbeatSeconds", "sns"];
+const meant = [...names, ...destinations.map((name) => `replyTo.${name}`), ...misplaced];
+
+/**
+ * Whether an object means to be an envelope, however damaged: it has a jobId, or a model with more of a request. What
+ * AWS wraps around envelopes has neither; in its maps of message attributes a `jobId` is an object.
+ */
+export function meansToBeEnvelope(value: JsonObject): boolean {
+  if (Object.hasOwn(value, "jobId") && !isObject(value["jobId"])) return true;
+  return Object.hasOwn(value, "model") && ["op", "params", "paramsRef"].some((name) => Object.hasOwn(value, name));
+}
+
+/**
+ * Reads an envelope, strictly: an unknown field is refused, for a typo must not silently change what a job does. With a
+ * readable jobId a fault makes it `invalid`, and the job can be answered; else `refused`. The first fault is the one told.
+ */
+export function readEnvelope(value: unknown): Read {
+  if (!isObject(value))
+    return { kind: "refused", fault: faultOf("body", "must be a JSON object, the envelope of a job") };
+  const seen = see(value);
+  const read = unknownOrWrong(value, seen) ?? complete(seen);
+  if (!("message" in read)) return { kind: "envelope", envelope: read };
+
+  const { jobId, replyTo } = seen;
+  if (jobId === undefined) return { kind: "refused", fault: read };
+  return { kind: "invalid", jobId, fault: read, ...(replyTo === undefined ? {} : { replyTo }) };
+}
+
+/** The JSON of an envelope; {@link readEnvelope} gives the same envelope back. */
+export function encode(envelope: Envelope): string {
+  const { params, deadlineAtMs, replyTo, ...same } = envelope;
+  const json = JSON.stringify({
+    ...same,
+    ...(params.kind === "inline" ? { params: params.params } : { paramsRef: `s3://${params.bucket}/${params.key}` }),
+    ...(deadlineAtMs === undefined ? {} : { deadlineAt: deadlineAtMs }),
+    ...(replyTo === undefined ? {} : { replyTo: encodedReplyTo(replyTo) }),
+  });
+  // The two characters that JSON leaves as they are and SQS refuses (it takes those of XML).
+  return json.replaceAll("\uFFFE", "\\ufffe").replaceAll("\uFFFF", "\\uffff");
+}
+
+/** What only the deployment's config can find wrong with an envelope. */
+export function checkAgainst(envelope: Envelope, config: Config): Fault | undefined {
+  const { params, replyTo } = envelope;
+  if (params.kind === "ref" && !config.paramsRef.buckets.includes(params.bucket))
+    return faultOf(
+      "paramsRef",
+      "names a bucket that this deployment does not read; add it to paramsRef.buckets in its config",
+    );
+  if (replyTo !== undefined && !isAllowed(replyTo, config.replies.allow))
+    return faultOf(
+      "replyTo",
+      "names a destination that this deployment does not allow; add it to replies.allow in its config",
+    );
+  return undefined;
+}
+
+/** Whether a deployment announces replies there; an `invalid` envelope's replyTo needs the answer too. */
+export function isAllowed(replyTo: ReplyTo, allow: Config["replies"]["allow"]): boolean {
+  switch (replyTo.kind) {
+    case "sqs":
+      return allow.sqs.includes(replyTo.queueUrl);
+    case "eventBus":
+      return allow.eventBuses.includes(replyTo.name);
+    case "sns":
+      return allow.sns.includes(replyTo.topicArn);
+    case "taskToken":
+      return allow.taskTokens;
+  }
+}
+
+/** The message says all: field, fault, remedy. Names of fields are ours or checked; values never get in. */
+export function faultOf(field: string, what: string): Fault {
+  return { field, message: `${field} ${what}` };
+}
+
+/** The fields that are there and right. */
+function see(body: JsonObject): Seen {
+  const right = names.flatMap((name) => {
+    const value = body[name];
+    const seen = value === undefined ? undefined : fields[name].as(value);
+    return seen === undefined ? [] : [[name, seen]];
+  });
+  const seen: Seen = Object.fromEntries(right);
+  return seen;
+}
+
+/** An unknown name comes first, because a typo explains what is missing. */
+function unknownOrWrong(body: JsonObject, seen: Seen): Fault | undefined {
+  const unknown = unknownIn(body, names, "") ?? unknownIn(body["replyTo"], destinations, "replyTo.");
+  if (unknown !== undefined) return unknown;
+  const wrong = names.find((name) => body[name] !== undefined && seen[name] === undefined);
+  return wrong && faultOf(wrong, `must ${fields[wrong].must}`);
+}
+
+function complete(seen: Seen): Envelope | Fault {
+  const { jobId, model, op, params, paramsRef, deadlineAt, ...same } = seen;
+  if (jobId === undefined) return missing("jobId");
+  if (model === undefined) return missing("model");
+  if (op === undefined) return missing("op");
+  const request = params ?? paramsRef;
+  if (request === undefined)
+    return faultOf("params", "is missing; give the Bedrock request, or its place as paramsRef");
+  if (params !== undefined && paramsRef !== undefined)
+    return faultOf("paramsRef", "stands beside params; keep one of the two");
+  return {
+    fallback: "default",
+    metadata: {},
+    ...same,
+    ...(deadlineAt === undefined ? {} : { deadlineAtMs: deadlineAt }),
+    jobId,
+    model,
+    op,
+    params: request,
+  };
+}
+
+function missing(name: keyof Fields): Fault {
+  return faultOf(name, `is missing; it must ${fields[name].must}`);
+}
+
+function unknownIn(value: Json | undefined, known: readonly string[], path: string): Fault | undefined {
+  const name = isObject(value) ? Object.keys(value).find((key) => !known.includes(key)) : undefined;
+  if (name === undefined) return undefined;
+  // A name may hold anything, a prompt too: only what looks like one is repeated.
+  if (!/^[\w.$-]{1,64}$/.test(name)) return faultOf(`${path}?`, "stands for a field with an odd name; leave it out");
+  const better = nearest(name, path === "" ? meant : known.map((field) => path + field));
+  return faultOf(
+    path + name,
+    better === undefined ? "is no field; leave it out" : `is no field; did you mean ${better}?`,
+  );
+}
+
+function text(pattern: RegExp): (value: Json) => string | undefined {
+  return (value) => (typeof value === "string" && pattern.test(value) ? value : undefined);
+}
+
+function stepName(value: Json): string | undefined {
+  return text(/^[^\s@]{1,128}(@[^\s@]{1,128})?$/)(value);
+}
+
+function paramsOf(value: Json): Params | undefined {
+  return isObject(value) && isJson(value) ? { kind: "inline", params: value } : undefined;
+}
+
+function paramsRefOf(value: Json): Params | undefined {
+  if (typeof value !== "string") return undefined;
+  const [, bucket, key] = /^s3:\/\/([\w.-]{3,63})\/(.{1,1024})$/s.exec(value) ?? [];
+  return bucket === undefined || key === undefined ? undefined : { kind: "ref", bucket, key };
+}
+
+function instantOf(value: Json): number | undefined {
+  const atMs = typeof value === "string" ? iso8601Ms(value) : value;
+  if (typeof atMs !== "number" || !Number.isSafeInteger(atMs)) return undefined;
+  return atMs >= deadlineAtMsMin && atMs <= deadlineAtMsMax ? atMs : undefined;
+}
+
+/** NaN: no such instant. `Date.parse` alone takes the 30th of February for the 2nd of March, and local times. */
+function iso8601Ms(value: string): number {
+  const [, year, month, day] =
+    /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/.exec(value) ?? [];
+  const dayMs = Date.UTC(Number(year), Number(month) - 1, Number(day));
+  return new Date(dayMs).getUTCDate() === Number(day) ? Date.parse(value) : Number.NaN;
+}
+
+function fallbackOf(value: Json): Envelope["fallback"] | undefined {
+  if (value === "default" || value === "none") return value;
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  const steps = value.map(stepName).filter((step) => step !== undefined);
+  return steps.length === value.length ? steps : undefined;
+}
+
+function replyToOf(value: Json): ReplyTo | undefined {
+  if (!isObject(value)) return undefined;
+  const { heartbeatSeconds, ...destination } = value;
+  const [[name, to] = [], ...others] = Object.entries(destination);
+  if (typeof to !== "string" || others.length > 0) return undefined;
+  if (name === "taskToken") return taskTokenOf(to, heartbeatSeconds);
+  if (heartbeatSeconds !== undefined) return undefined;
+  if (name === "sqs") return /^https?:\/\/\S+$/.test(to) ? { kind: "sqs", queueUrl: to } : undefined;
+  if (name === "sns") return /^arn:[\w-]+:sns:\S+$/.test(to) ? { kind: "sns", topicArn: to } : undefined;
+  if (name === "eventBus") return /^[\w.:/-]+$/.test(to) ? { kind: "eventBus", name: to } : undefined;
+  return undefined;
+}
+
+/** The one who waits in Step Functions; https://docs.aws.amazon.com/step-functions/latest/apireference/API_SendTaskSuccess.html */
+export function taskTokenOf(token: string, heartbeatSeconds: Json | undefined): ReplyTo | undefined {
+  if (token.length === 0 || token.length > 2_048) return undefined;
+  if (heartbeatSeconds === undefined) return { kind: "taskToken", token };
+  if (typeof heartbeatSeconds !== "number" || !Number.isSafeInteger(heartbeatSeconds) || heartbeatSeconds < 1)
+    return undefined;
+  return { kind: "taskToken", token, heartbeatSeconds };
+}
+
+function encodedReplyTo(replyTo: ReplyTo): JsonObject {
+  switch (replyTo.kind) {
+    case "sqs":
+      return { sqs: replyTo.queueUrl };
+    case "eventBus":
+      return { eventBus: replyTo.name };
+    case "sns":
+      return { sns: replyTo.topicArn };
+    case "taskToken":
+      return { taskToken: replyTo.token, heartbeatSeconds: replyTo.heartbeatSeconds };
+  }
+}
+
+function metadataOf(value: Json): Envelope["metadata"] | undefined {
+  return isObject(value) && holdsStrings(value) && JSON.stringify(value).length <= metadataLengthMax
+    ? value
+    : undefined;
+}
+
+function holdsStrings(value: JsonObject): value is Readonly<Record<string, string>> {
+  return Object.values(value).every((inner) => typeof inner === "string");
+}
