@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { encode, readEnvelope } from "../core/envelope.ts";
+import { encode, faultOf, readEnvelope } from "../core/envelope.ts";
 import type { Envelope, Fault } from "../core/envelope.ts";
 import { contentOf } from "../core/job.ts";
 import type { Lane } from "../core/lane.ts";
@@ -46,7 +46,7 @@ export function prepare(job: unknown, bucket: string | undefined): Prepared {
       return { kind: "refused", fault: read.fault };
     case "pointer":
     case "ignore":
-      return { kind: "refused", fault: { field: "job", message: "not a job, but an event about one; send the job" } };
+      return { kind: "refused", fault: faultOf("body", "is an event about a job; give the job itself") };
   }
 }
 
@@ -56,8 +56,8 @@ function fit(envelope: Envelope, bucket: string | undefined): Prepared {
   const bytes = Buffer.byteLength(text);
   if (bytes <= paramsInlineBytesMax) return sized(envelope);
   if (bucket === undefined) {
-    const message = `${bytes} bytes, more than the ${paramsInlineBytesMax} that go with a message; give the client a bucket, or store them in S3 and send paramsRef`;
-    return { kind: "refused", fault: { field: "params", message } };
+    const what = `has ${bytes} bytes and a message takes ${paramsInlineBytesMax}; give the client a bucket, or store it in S3 and send paramsRef`;
+    return { kind: "refused", fault: faultOf("params", what) };
   }
   const key = keyOf(envelope);
   return sized({ ...envelope, params: { kind: "ref", bucket, key } }, { bucket, key, text });
@@ -70,12 +70,11 @@ function keyOf(envelope: Envelope): string {
 
 function sized(envelope: Envelope, upload?: Upload): Prepared {
   const { jobId, lane = "bg", tenant } = envelope;
-  // SQS swaps these two characters for U+FFFD; escaped, they arrive as they are.
-  const body = encode(envelope).replace(/[\uFFFE\uFFFF]/gu, (odd) => `\\u${odd.charCodeAt(0).toString(16)}`);
+  const body = encode(envelope);
   const bytes = Buffer.byteLength(body);
   if (bytes > sqsMessageBytesMax) {
-    const message = `the message has ${bytes} bytes and SQS takes ${sqsMessageBytesMax}; shorten the metadata`;
-    return { kind: "refused", fault: { field: "metadata", message } };
+    const what = `leaves no room: the message has ${bytes} bytes and SQS takes ${sqsMessageBytesMax}; shorten it, or replyTo or fallback`;
+    return { kind: "refused", fault: faultOf("metadata", what) };
   }
   return {
     kind: "ready",

@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
-import { readEnvelope } from "../core/envelope.ts";
+import { faultOf, readEnvelope } from "../core/envelope.ts";
 import type { Fault } from "../core/envelope.ts";
+import { parseJson } from "../core/json.ts";
 import type { Job } from "./job.ts";
 
 /** A line of a JSONL file, counted from 1. */
@@ -41,31 +42,26 @@ async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
 }
 
 function readLine(bytes: Uint8Array) {
-  const fault = (field: string, message: string) => ({ kind: "fault", fault: { field, message } }) as const;
+  const fault = (what: string) => ({ kind: "fault", fault: faultOf("line", what) }) as const;
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return fault("line", "not UTF-8; save the file as UTF-8");
+    return fault("is not UTF-8; save the file as UTF-8");
   }
   if (text.trim() === "") return undefined;
 
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // The parser's own words quote the line, and a line holds a prompt.
-    return fault("line", "not JSON; each line is one whole job");
-  }
+  const value = parseJson(text);
+  if (value === undefined) return fault("is not JSON; a line is one whole job");
   const read = readEnvelope(value);
   switch (read.kind) {
     case "envelope":
-      return { kind: "job", job: value as Job } as const;
+      return { kind: "job", job: value as unknown as Job } as const;
     case "invalid":
     case "refused":
       return { kind: "fault", fault: read.fault } as const;
     case "pointer":
     case "ignore":
-      return fault("line", "not a job, but an event about one; write the job itself");
+      return fault("is an event about a job; write the job itself");
   }
 }

@@ -20,7 +20,7 @@ export class JobRefused extends Error {
   readonly field: string;
 
   constructor(jobId: string, { field, message }: Fault) {
-    super(`${field}: ${message}`);
+    super(message);
     this.jobId = jobId;
     this.field = field;
   }

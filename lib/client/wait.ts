@@ -34,7 +34,7 @@ export async function waitForReply<O extends Op>(
   for (let delayMs = pollMsFirst; ; delayMs = Math.min(delayMs * 1.5, pollMsMax)) {
     signal?.throwIfAborted();
     const row = await jobs.read(jobId);
-    const reply = replyOf<O>(row);
+    const reply = storedReply<O>(row);
     if (reply !== undefined) return { kind: "replied", reply };
 
     // The last sleep ends with the time, so a read always follows it: a reply that came in time is never missed.
@@ -45,20 +45,17 @@ export async function waitForReply<O extends Op>(
 }
 
 /** In the order of the ids. */
-export async function replies<O extends Op>(
-  jobIds: readonly string[],
-  jobs: JobTable,
-): Promise<readonly Found<O>[]> {
-  const rows = new Map((await jobs.readMany([...new Set(jobIds)])).map((row) => [row.jobId, row]));
+export async function replies<O extends Op>(jobIds: readonly string[], jobs: JobTable): Promise<readonly Found<O>[]> {
+  const rows = new Map((await jobs.readMany(jobIds)).map((row) => [row.jobId, row]));
   return jobIds.map((jobId) => {
     const row = rows.get(jobId);
-    const reply = replyOf<O>(row);
+    const reply = storedReply<O>(row);
     return reply === undefined ? { jobId, kind: "open", ...stageOf(row) } : { jobId, kind: "replied", reply };
   });
 }
 
 /** The operation is the sender's knowledge: the row does not repeat it. */
-export function replyOf<O extends Op>(row: JobRow | undefined): ReplyOf<O> | undefined {
+export function storedReply<O extends Op>(row: JobRow | undefined): ReplyOf<O> | undefined {
   return row?.reply === undefined ? undefined : (JSON.parse(row.reply) as ReplyOf<O>);
 }
 

@@ -1,0 +1,243 @@
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { beforeEach, describe, expect, test } from "vitest";
+import { createJobTable as jobTableOn } from "../../lib/aws/job-table.ts";
+import { cancel } from "../../lib/client/cancel.ts";
+import { replies, waitForReply } from "../../lib/client/wait.ts";
+import { noUsage } from "../../lib/core/attempt.ts";
+import { verdict } from "../../lib/core/claim.ts";
+import type { Claim, ClaimAsk, Progress } from "../../lib/core/claim.ts";
+import { holdMs } from "../../lib/core/limits.ts";
+import type { Clock, JobTable } from "../../lib/ports.ts";
+import { t0 } from "../a.ts";
+import { createJobTable, dynamoEngines, engineForTests, localClient } from "../contract/engines.ts";
+
+/** A clock whose sleeps pass at once. `at` runs what shall happen during a sleep, once its time has come. */
+function newClock() {
+  let nowMs = t0;
+  const sleeps: number[] = [];
+  const agenda: [atMs: number, act: () => Promise<unknown>][] = [];
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    async sleep(ms) {
+      sleeps.push(ms);
+      nowMs += ms;
+      for (const entry of agenda.filter(([atMs]) => atMs <= nowMs)) {
+        agenda.splice(agenda.indexOf(entry), 1);
+        await entry[1]();
+      }
+    },
+    after: () => () => undefined,
+    jitter: () => 0.5,
+    newId: () => "id",
+  };
+  return { clock, sleeps, at: (ms: number, act: () => Promise<unknown>) => agenda.push([t0 + ms, act]) };
+}
+
+const progress: Progress = {
+  attempts: 1,
+  requests: 1,
+  requeues: 0,
+  releases: 0,
+  bellCuts: 0,
+  bugs: 0,
+  sleptMs: 0,
+  leaseWaitMs: 0,
+  providerMs: 0,
+  usage: noUsage,
+};
+const ask = (facts: Partial<ClaimAsk> = {}): ClaimAsk => ({
+  jobId: "j-1",
+  contentHash: "h-1",
+  holder: "holder-1",
+  nowMs: t0,
+  heldUntilMs: t0 + holdMs,
+  deadlineAtMs: t0 + 3_600_000,
+  enqueuedAtMs: t0 - 5_000,
+  lane: "bg",
+  worker: "w-1",
+  ...facts,
+});
+const reply = (jobId: string) => ({ jobId, ok: true, status: "succeeded", output: { text: "Hello, Ada." } });
+const ttlDays = 7;
+
+describe.each(dynamoEngines)("on %s", async (_name, start) => {
+  const endpoint = await engineForTests(start);
+  const dynamo = new DynamoDBClient(localClient(endpoint));
+  let jobs: JobTable;
+  let time: ReturnType<typeof newClock>;
+  beforeEach(async () => {
+    time = newClock();
+    jobs = jobTableOn(dynamo, await createJobTable(endpoint), time.clock);
+  });
+
+  /** A job that runs, as its worker has it. */
+  async function running(facts: Partial<ClaimAsk> = {}): Promise<Claim> {
+    const asked = ask(facts);
+    const says = verdict(await jobs.claim(asked), asked, asked.nowMs);
+    if (says.kind !== "run") throw new Error(says.kind);
+    return says.claim;
+  }
+  const finish = (claim: Claim, nowMs = t0) =>
+    jobs.complete(claim, {
+      nowMs,
+      reply: JSON.stringify(reply(claim.jobId)),
+      status: "succeeded",
+      ttlS: t0 / 1_000 + 86_400,
+      progress,
+    });
+  const requeue = (claim: Claim, notBeforeMs: number) => {
+    const stage = { stage: "requeued", stageAtMs: t0, step: "fast-text@us-west-2" };
+    return jobs.giveBack(claim, { nowMs: t0, notBeforeMs, progress, stage });
+  };
+  const wait = (options: { timeoutMs?: number; signal?: AbortSignal } = {}) =>
+    waitForReply("j-1", options, jobs, time.clock);
+  const stop = (jobId = "j-1") => cancel(jobId, jobs, time.clock, ttlDays);
+
+  describe("who waits for a reply", () => {
+    test("has it at once if it is there", async () => {
+      await finish(await running());
+      expect(await wait()).toEqual({ kind: "replied", reply: reply("j-1") });
+      expect(time.sleeps).toEqual([]);
+    });
+
+    test("has it soon after it came", async () => {
+      const claim = await running();
+      time.at(3_000, () => finish(claim));
+      expect(await wait()).toEqual({ kind: "replied", reply: reply("j-1") });
+      expect(time.clock.nowMs()).toBeLessThan(t0 + 5_000);
+    });
+
+    test("looks ever less often, every 5 s at last", async () => {
+      await wait({ timeoutMs: 60_000 });
+      const whole = time.sleeps.slice(0, -1);
+      expect(whole).toEqual(whole.toSorted((a, b) => a - b));
+      expect(whole[0]).toBe(200);
+      expect(whole.at(-1)).toBe(5_000);
+    });
+
+    test("looks once more when the time is up, so that a reply of the last moment counts", async () => {
+      const claim = await running();
+      time.at(60_000, () => finish(claim));
+      expect(await wait({ timeoutMs: 60_000 })).toMatchObject({ kind: "replied" });
+    });
+
+    test("is told the stage when the time is up", async () => {
+      await requeue(await running(), t0 + 60_000);
+      expect(await wait({ timeoutMs: 1_000 })).toEqual({ kind: "timeout", stage: "requeued" });
+      expect(time.clock.nowMs()).toBe(t0 + 1_000);
+    });
+
+    test("is told no stage of a job that no worker has seen", async () => {
+      expect(await wait({ timeoutMs: 0 })).toEqual({ kind: "timeout" });
+    });
+
+    test("may stop at any time, for its own reason", async () => {
+      const stopping = new AbortController();
+      time.at(1_000, async () => stopping.abort(new Error("the page was closed")));
+      await expect(wait({ signal: stopping.signal })).rejects.toThrow("the page was closed");
+    });
+  });
+
+  test("replies come in the order of the ids, each as it stands", async () => {
+    await finish(await running({ jobId: "done" }));
+    await requeue(await running({ jobId: "waiting" }), t0 + 60_000);
+    expect(await replies(["unknown", "done", "waiting", "done"], jobs)).toEqual([
+      { jobId: "unknown", kind: "open" },
+      { jobId: "done", kind: "replied", reply: reply("done") },
+      { jobId: "waiting", kind: "open", stage: "requeued" },
+      { jobId: "done", kind: "replied", reply: reply("done") },
+    ]);
+  });
+
+  test("replies of more jobs than one request takes", async () => {
+    const jobIds = Array.from({ length: 101 }, (_, n) => `j-${n}`);
+    await Promise.all(jobIds.map(async (jobId) => finish(await running({ jobId, holder: jobId }))));
+    expect((await replies(jobIds, jobs)).map(({ kind }) => kind)).toEqual(jobIds.map(() => "replied"));
+  });
+
+  describe("a cancel", () => {
+    test("before the job arrives ends it: whoever claims it later finds the reply", async () => {
+      expect(await stop()).toEqual({ kind: "cancelled" });
+      expect(verdict(await jobs.claim(ask()), ask(), t0)).toMatchObject({ kind: "done" });
+      expect(await wait()).toMatchObject({
+        kind: "replied",
+        reply: { jobId: "j-1", ok: false, status: "cancelled", error: { code: "cancelled" } },
+      });
+    });
+
+    test("of a job that waits in the queue ends it, with what it has used up", async () => {
+      await requeue(await running(), t0 + 60_000);
+      expect(await stop()).toEqual({ kind: "cancelled" });
+      expect(await wait()).toMatchObject({
+        reply: { status: "cancelled", meta: { model: "fast-text", attempts: 1, deliveries: 1, totalMs: 5_000 } },
+      });
+    });
+
+    test("of a running job asks its worker, and changes nothing else", async () => {
+      const claim = await running();
+      expect(await stop()).toEqual({ kind: "asked" });
+      expect(await jobs.read("j-1")).toMatchObject({ cancelAsked: true, state: "running", holder: claim.holder });
+      expect(await finish(claim)).toEqual({ kind: "stored" });
+    });
+
+    test("of a job whose worker died ends it", async () => {
+      await running({ nowMs: t0 - 60_000, heldUntilMs: t0 - 30_000 });
+      expect(await stop()).toEqual({ kind: "cancelled" });
+    });
+
+    test("after the reply is told the reply", async () => {
+      await finish(await running());
+      expect(await stop()).toEqual({ kind: "ended", reply: reply("j-1") });
+      expect(await wait()).toEqual({ kind: "replied", reply: reply("j-1") });
+    });
+
+    test("a second time is told the first one's reply", async () => {
+      await stop();
+      expect(await stop()).toMatchObject({ kind: "ended", reply: { status: "cancelled" } });
+    });
+
+    test("keeps its reply for the days that replies are kept", async () => {
+      const asks: number[] = [];
+      const watched: JobTable = {
+        ...jobs,
+        replyUnlessRunning: (jobId, facts) => {
+          asks.push(facts.ttlS);
+          return jobs.replyUnlessRunning(jobId, facts);
+        },
+      };
+      await cancel("j-1", watched, time.clock, ttlDays);
+      expect(asks).toEqual([t0 / 1_000 + 7 * 86_400]);
+    });
+
+    test.each<[does: string, race: (claim: Claim) => Promise<unknown>, end: string]>([
+      ["ends meanwhile is told the reply", finish, "ended"],
+      ["is given back meanwhile ends it", (claim) => requeue(claim, t0), "cancelled"],
+    ])("of a job that %s", async (_does, race, end) => {
+      const claim = await running();
+      const racing: JobTable = {
+        ...jobs,
+        askCancel: async (jobId, nowMs) => {
+          await race(claim);
+          return await jobs.askCancel(jobId, nowMs);
+        },
+      };
+      expect(await cancel("j-1", racing, time.clock, ttlDays)).toMatchObject({ kind: end });
+    });
+
+    test("of a job that begins to run meanwhile asks its worker", async () => {
+      const racing: JobTable = {
+        ...jobs,
+        replyUnlessRunning: async (jobId, facts) => {
+          await running();
+          return await jobs.replyUnlessRunning(jobId, facts);
+        },
+      };
+      expect(await cancel("j-1", racing, time.clock, ttlDays)).toEqual({ kind: "asked" });
+    });
+
+    test("gives up aloud where a row of a newer version refuses it", async () => {
+      const refusing: JobTable = { ...jobs, replyUnlessRunning: async () => ({ kind: "lost", row: undefined }) };
+      await expect(cancel("j-1", refusing, time.clock, ttlDays)).rejects.toThrow("could not be cancelled");
+    });
+  });
+});
