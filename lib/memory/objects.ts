@@ -1,0 +1,31 @@
+import type { Objects } from "../ports.ts";
+
+/** Objects in memory, by `bucket/key`. */
+export interface MemoryObjects extends Objects {
+  put(bucket: string, key: string, text: string): void;
+}
+
+export function createMemoryObjects(outputBucket = "outputs"): MemoryObjects {
+  const texts = new Map<string, string>();
+  return {
+    put(bucket, key, text) {
+      texts.set(`${bucket}/${key}`, text);
+    },
+
+    async get(bucket, key) {
+      const text = texts.get(`${bucket}/${key}`);
+      return text === undefined ? { kind: "missing" } : { kind: "found", text };
+    },
+
+    async putOutput(jobId, text) {
+      // Named by its content in so far as no other output of the job has the name.
+      const path = `${outputBucket}/outputs/${encodeURIComponent(jobId)}`;
+      for (let version = 0; ; version++) {
+        const taken = texts.get(`${path}/${version}.json`);
+        if (taken !== undefined && taken !== text) continue;
+        texts.set(`${path}/${version}.json`, text);
+        return `s3://${path}/${version}.json`;
+      }
+    },
+  };
+}
