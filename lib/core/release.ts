@@ -36,9 +36,10 @@ export function requeueDelayS(
 ): number {
   const waitMs = sane(at.knownWaitMs, unknownWaitMs(at.requeues));
   const cappedMs = Math.min(waitMs, sane(at.deadlineLeftMs, 0) / 4, pauseMsMax);
-  // All who waited for one pause would come back at its end: they are spread over as long again.
-  const spread = at.cause === "paused" ? 1 : 0.2;
-  const delayS = hiddenS(cappedMs * (1 + spread * sane(at.jitter, 0)), at);
+  // All who waited for one pause, ours or the server's, would come back at its end: they are spread over as long again.
+  const paused = at.cause === "paused" || (at.cause === "capacity" && at.knownWaitMs !== undefined);
+  const spread = paused ? 1 : 0.2;
+  const delayS = hiddenS(cappedMs * (1 + spread * dice(at)), at);
   return Math.min(delayS, Math.floor(sane(at.deadlineLeftMs, 0) / 1_000));
 }
 
@@ -57,7 +58,7 @@ export function releaseNext(at: Hiding & { readonly deadlineLeftMs: number; read
   const sparedMs = sane(at.deadlineLeftMs, 0) - releaseDeadlineLeftMsMin;
   const releases = sane(at.releases, releasesMax);
   if (releases >= releasesMax || sparedMs <= 0) return { kind: "answer" };
-  const waitMs = Math.min(10_000 * 1.5 ** releases, 60_000) * (1 + 0.5 * sane(at.jitter, 0));
+  const waitMs = Math.min(10_000 * 1.5 ** releases, 60_000) * (1 + 0.5 * dice(at));
   // Never hidden into the time that is kept for the answer.
   return { kind: "release", delayS: hiddenS(Math.min(waitMs, sparedMs), at) };
 }
@@ -69,7 +70,7 @@ export function heldDelayS(
   if (at.lateCopy === true) return notBegunDelayS(at);
   // A row without a readable end is corrupt: it is looked at again as if it were held anew.
   const leftMs = sane(at.heldUntilMs, at.nowMs + holdMs) - at.nowMs;
-  return hiddenS(Math.max(leftMs, 0) + claimGraceMs * (1 + sane(at.jitter, 0)), at);
+  return hiddenS(Math.max(leftMs, 0) + claimGraceMs * (1 + dice(at)), at);
 }
 
 /** A requeue's delay has not passed: SQS brought the message back too early. Its spread is in `notBefore` already. */
@@ -79,12 +80,12 @@ export function notYetDelayS(at: Hiding & { readonly nowMs: number; readonly not
 
 /** Something unexpected happened with this record: 5–15 s. */
 export function againDelayS(at: Hiding): number {
-  return hiddenS(between(5, 15, at.jitter) * 1_000, at);
+  return hiddenS(between(5, 15, at) * 1_000, at);
 }
 
 /** Nothing has happened with this record yet: 0–2 s. */
 export function notBegunDelayS(at: Hiding): number {
-  return hiddenS(between(0, 2, at.jitter) * 1_000, at);
+  return hiddenS(between(0, 2, at) * 1_000, at);
 }
 
 /**
@@ -105,8 +106,12 @@ function stretchedMs({ lane, receives, deadlineLeftMs }: Hiding): number {
   return Math.min(sane(deadlineLeftMs, deadlineMsMax), deadlineMsMax) / receivesLeft;
 }
 
-function between(min: number, max: number, jitter: number): number {
-  return min + Math.floor(sane(jitter, 0) * (max - min + 1));
+function between(min: number, max: number, at: Hiding): number {
+  return Math.min(max, min + Math.floor(dice(at) * (max - min + 1)));
+}
+
+function dice({ jitter }: Hiding): number {
+  return Math.min(sane(jitter, 0), 1);
 }
 
 /** Rows and headers are written by others: what is no finite number counts as absent, what is negative as nothing. */
