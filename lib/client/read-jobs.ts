@@ -1,14 +1,12 @@
 import { createReadStream } from "node:fs";
 import { faultOf, readEnvelope } from "../core/envelope.ts";
-import type { Fault } from "../core/envelope.ts";
+import type { Fault, Read } from "../core/envelope.ts";
 import { parseJson } from "../core/json.ts";
 import type { Job } from "./job.ts";
 
 /** A line of a JSONL file, counted from 1. */
-export type JobLine = { readonly line: number } & (
-  | { readonly kind: "job"; readonly job: Job }
-  | { readonly kind: "fault"; readonly fault: Fault }
-);
+export type JobLine = { readonly line: number } & LineRead;
+type LineRead = { readonly kind: "job"; readonly job: Job } | { readonly kind: "fault"; readonly fault: Fault };
 
 /**
  * Jobs of a JSONL file (or of chunks of one, stdin), one by one, the file never whole in memory. A bad line is told and
@@ -41,27 +39,28 @@ async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
   yield Buffer.concat(parts);
 }
 
-function readLine(bytes: Uint8Array) {
-  const fault = (what: string) => ({ kind: "fault", fault: faultOf("line", what) }) as const;
+/** undefined: a blank line. */
+function readLine(bytes: Uint8Array): LineRead | undefined {
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return fault("is not UTF-8; save the file as UTF-8");
+    return lineFault("is not UTF-8; save the file as UTF-8");
   }
   if (text.trim() === "") return undefined;
 
   const value = parseJson(text);
-  if (value === undefined) return fault("is not JSON; a line is one whole job");
+  if (value === undefined) return lineFault("is not JSON; a line is one whole job");
   const read = readEnvelope(value);
-  switch (read.kind) {
-    case "envelope":
-      return { kind: "job", job: value as unknown as Job } as const;
-    case "invalid":
-    case "refused":
-      return { kind: "fault", fault: read.fault } as const;
-    case "pointer":
-    case "ignore":
-      return fault("is an event about a job; write the job itself");
-  }
+  if (isJob(value, read)) return { kind: "job", job: value };
+  return "fault" in read ? { kind: "fault", fault: read.fault } : lineFault("is no job, but an event about one");
+}
+
+/** What the worker reads as an envelope is a job as a sender writes it. */
+function isJob(_value: unknown, read: Read): _value is Job {
+  return read.kind === "envelope";
+}
+
+function lineFault(what: string): LineRead {
+  return { kind: "fault", fault: faultOf("line", what) };
 }

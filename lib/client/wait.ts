@@ -56,7 +56,9 @@ export async function replies<O extends Op>(jobIds: readonly string[], jobs: Job
 
 /** The operation is the sender's knowledge: the row does not repeat it. */
 export function storedReply<O extends Op>(row: JobRow | undefined): ReplyOf<O> | undefined {
-  return row?.reply === undefined ? undefined : (JSON.parse(row.reply) as ReplyOf<O>);
+  if (row?.reply === undefined) return undefined;
+  const reply: ReplyOf<O> = JSON.parse(row.reply);
+  return reply;
 }
 
 function stageOf(row: JobRow | undefined): { readonly stage?: string } {

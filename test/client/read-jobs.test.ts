@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fc, test } from "@fast-check/vitest";
-import { describe, expect } from "vitest";
+import { fc } from "@fast-check/vitest";
+import { describe, expect, test } from "vitest";
 import { readJobs } from "../../lib/client/index.ts";
 import type { JobLine } from "../../lib/client/index.ts";
 
@@ -63,16 +63,21 @@ describe("a JSONL file", () => {
     expect(await read(bytes)).toEqual(["1 a", "2 line", "3 b"]);
   });
 
-  test.prop([fc.array(fc.string({ unit: "binary" })), fc.integer({ min: 1, max: 64 })])(
-    "gives every job as it was written, wherever its chunks end",
-    async (texts, size) => {
-      const written = texts.map((text, index) => job(`j-${index}`, text.toWellFormed()));
-      const bytes = Buffer.from(written.map((one) => `${JSON.stringify(one)}\n`).join(""));
-      const seen: unknown[] = [];
-      for await (const one of readJobs(chunks(bytes, size))) seen.push(one.kind === "job" ? one.job : one.fault);
-      expect(seen).toEqual(written);
-    },
-  );
+  test("gives every job as it was written, wherever its chunks end", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.string({ unit: "binary" })),
+        fc.integer({ min: 1, max: 64 }),
+        async (texts, size) => {
+          const written = texts.map((text, index) => job(`j-${index}`, text.toWellFormed()));
+          const bytes = Buffer.from(written.map((one) => `${JSON.stringify(one)}\n`).join(""));
+          const seen: unknown[] = [];
+          for await (const one of readJobs(chunks(bytes, size))) seen.push(one.kind === "job" ? one.job : one.fault);
+          expect(seen).toEqual(written);
+        },
+      ),
+    );
+  });
 
   test("never has its content in a fault", async () => {
     const content = '{"jobId": "secret" secret\n{"jobId":"secret","model":"m","op":"secret"}\n{"se cret": "secret"}\n';

@@ -4,7 +4,7 @@ import type { SendMessageBatchCommandInput } from "@aws-sdk/client-sqs";
 import { beforeEach, describe, expect, test } from "vitest";
 import { startFauxqs } from "../../infra/local/engines.ts";
 import { JobRefused } from "../../lib/client/index.ts";
-import type { Job } from "../../lib/client/index.ts";
+import type { Job, JobOf, ParamsOf } from "../../lib/client/index.ts";
 import { createOutbox } from "../../lib/client/outbox.ts";
 import { submit, submitBatch } from "../../lib/client/submit.ts";
 import { readBody } from "../../lib/core/feeds.ts";
@@ -18,7 +18,7 @@ const s3 = new S3Client({ ...localClient(endpoint), forcePathStyle: true });
 
 let sqs: SQSClient;
 let queueUrls: Record<Lane, string>;
-let requests: SendMessageBatchCommandInput[];
+let requests: object[];
 beforeEach(async () => {
   sqs = new SQSClient({ ...localClient(endpoint), useQueueUrlAsEndpoint: false });
   const [rt, bg, bulk] = await Promise.all([createQueue(endpoint), createQueue(endpoint), createQueue(endpoint)]);
@@ -26,7 +26,7 @@ beforeEach(async () => {
   requests = [];
   sqs.middlewareStack.add(
     (next) => async (args) => {
-      requests.push(args.input as SendMessageBatchCommandInput);
+      requests.push(args.input);
       return await next(args);
     },
     { step: "initialize" },
@@ -41,19 +41,24 @@ const clock = {
   jitter: () => 0.5,
   newId: () => "id",
 };
-const sendAll = (jobs: readonly Job[], into: string | undefined = undefined) =>
-  submitBatch(jobs, outbox(), into, clock);
+const sendAll = (jobs: readonly Job[], into?: string) => submitBatch(jobs, outbox(), into, clock);
 
-const job = (facts: Partial<Job> = {}): Job =>
-  ({
-    jobId: "j-1",
-    model: "fast-text",
-    op: "converse",
-    params: { messages: [{ role: "user", content: [{ text: "Hello" }] }] },
-    ...facts,
-  }) as Job;
-const saying = (jobId: string, text: string) =>
-  job({ jobId, op: "converse", params: { messages: [{ role: "user", content: [{ text }] }] } });
+type Facts = Partial<Pick<JobOf<"converse">, "jobId" | "model" | "lane" | "deadlineAt" | "tenant" | "metadata">>;
+type Params = ParamsOf["converse"];
+const saying = (text: string): Params => ({ messages: [{ role: "user", content: [{ text }] }] });
+const job = (facts: Facts = {}, params = saying("Hello")): Job => ({
+  jobId: "j-1",
+  model: "fast-text",
+  op: "converse",
+  params,
+  ...facts,
+});
+
+function isBatch(input: object): input is SendMessageBatchCommandInput {
+  return "Entries" in input;
+}
+const entriesOf = (input: object) => (isBatch(input) ? (input.Entries ?? []) : []);
+const batchSizes = () => requests.map((input) => entriesOf(input).length);
 
 /** What lies in a queue, as the worker reads it; each message once. */
 async function received(lane: Lane) {
@@ -108,11 +113,7 @@ describe("a submitted job", () => {
 
   test("may hold bytes, which go as base64", async () => {
     const image = { image: { format: "png", source: { bytes: new TextEncoder().encode("Ada") } } } as const;
-    await submit(
-      job({ op: "converse", params: { messages: [{ role: "user", content: [image] }] } }),
-      outbox(),
-      undefined,
-    );
+    await submit(job({}, { messages: [{ role: "user", content: [image] }] }), outbox(), undefined);
     expect(JSON.stringify(await received("bg"))).toContain('"bytes":"QWRh"');
   });
 
@@ -130,9 +131,7 @@ describe("a submitted job", () => {
     ["a deadline without a zone", { deadlineAt: "2026-12-01T00:00:00" }, "deadlineAt"],
   ];
   test.each(faults)("with %s is refused before it is sent", async (_says, facts, field) => {
-    const refusal: unknown = await submit({ ...job(), ...facts } as Job, outbox(), undefined).catch(
-      (error: unknown) => error,
-    );
+    const refusal: unknown = await submit({ ...job(), ...facts }, outbox(), undefined).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(JobRefused);
     expect(refusal).toMatchObject({ field, message: expect.stringContaining(field) });
     expect(requests).toEqual([]);
@@ -145,7 +144,7 @@ describe("a submitted job", () => {
 });
 
 describe("params over 900 KB", () => {
-  const big = saying("j-big", "é".repeat(450_000));
+  const big = job({ jobId: "j-big" }, saying("é".repeat(450_000)));
 
   test("go to S3 and the message points there", async () => {
     await submit(big, outbox(), bucket);
@@ -157,11 +156,8 @@ describe("params over 900 KB", () => {
   });
 
   test("stay the same job when they are sent again, in whatever order their keys are", async () => {
-    const again = {
-      ...big,
-      params: Object.fromEntries(Object.entries({ ...big.params, system: [] }).toReversed()),
-    } as Job;
-    await sendAll([{ ...big, params: { ...big.params, system: [] } } as Job, again], bucket);
+    const { messages } = saying("x".repeat(900_000));
+    await sendAll([job({}, { messages, system: [] }), job({}, { system: [], messages })], bucket);
     const contents = (await received("bg")).map(contentOf);
     expect(contents).toHaveLength(2);
     expect(new Set(contents).size).toBe(1);
@@ -195,9 +191,9 @@ describe("a batch", () => {
   });
 
   test("of big messages is cut below 1 MiB, in bytes", async () => {
-    const jobs = Array.from({ length: 7 }, (_, n) => saying(`j-${n}`, "é".repeat(150_000)));
+    const jobs = Array.from({ length: 7 }, (_, n) => job({ jobId: `j-${n}` }, saying("é".repeat(150_000))));
     expect((await sendAll(jobs)).map(({ kind }) => kind)).toEqual(jobs.map(() => "sent"));
-    expect(requests.map(({ Entries }) => Entries?.length).toSorted()).toEqual([1, 3, 3]);
+    expect(batchSizes()).toEqual([3, 3, 1]);
   });
 
   test("tells a fault of one and sends the others", async () => {
@@ -223,15 +219,14 @@ function failing(jobId: string, times: number, SenderFault: boolean) {
   let left = times;
   sqs.middlewareStack.add(
     (next) => async (args) => {
-      const input = args.input as SendMessageBatchCommandInput;
-      const struck =
-        left > 0 ? input.Entries?.find(({ MessageBody }) => MessageBody?.includes(`"${jobId}"`)) : undefined;
+      const entries = entriesOf(args.input);
+      const struck = left > 0 ? entries.find(({ MessageBody }) => MessageBody?.includes(`"${jobId}"`)) : undefined;
       if (struck === undefined) return await next(args);
       left -= 1;
-      const Entries = input.Entries?.filter((entry) => entry !== struck) ?? [];
+      const Entries = entries.filter((entry) => entry !== struck);
       const failed = { Id: struck.Id, SenderFault, Code: "Struck" };
       if (Entries.length === 0) return { response: {}, output: { $metadata: {}, Successful: [], Failed: [failed] } };
-      const { output, response } = await next({ ...args, input: { ...input, Entries } });
+      const { output, response } = await next({ ...args, input: { ...args.input, Entries } });
       return { response, output: { ...output, Failed: [failed] } };
     },
     { step: "initialize", priority: "low" },
@@ -244,7 +239,7 @@ describe("an entry that SQS fails", () => {
   test("by its own fault goes again, alone", async () => {
     failing("b", 2, false);
     expect((await sendAll(three)).map(({ kind }) => kind)).toEqual(["sent", "sent", "sent"]);
-    expect(requests.map(({ Entries }) => Entries?.length)).toEqual([3, 1, 1]);
+    expect(batchSizes()).toEqual([3, 1, 1]);
     expect(await ids("bg")).toEqual(["a", "b", "c"]);
   });
 
