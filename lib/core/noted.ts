@@ -26,7 +26,7 @@ export type Noted = Tags &
     | { readonly kind: "parked"; readonly reason: ParkReason; readonly field?: string }
     | { readonly kind: "stage"; readonly stage: string }
     | { readonly kind: "step-skipped"; readonly reason: string }
-    | { readonly kind: "lease-taken"; readonly waitMs: number }
+    | { readonly kind: "lease-taken"; readonly waitMs: number; readonly atOnce: boolean }
     | { readonly kind: "lease-refused"; readonly reason: string; readonly waitMs: number }
     | { readonly kind: "lease-reclaimed"; readonly count: number }
     | { readonly kind: "lease-lost" }

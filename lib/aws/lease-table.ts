@@ -1,0 +1,233 @@
+import {
+  BatchGetItemCommand,
+  ConditionalCheckFailedException,
+  GetItemCommand,
+  UpdateItemCommand,
+} from "@aws-sdk/client-dynamodb";
+import type { AttributeValue, DynamoDBClient, UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
+import type { Head, Page, PageRef } from "../core/lease.ts";
+import type { LeaseTable, Taken } from "../ports.ts";
+
+type Item = Record<string, AttributeValue>;
+
+const batchGetKeysMax = 100;
+const batchGetTriesMax = 3;
+
+const headFields = ["lim", "cutAtMs", "cutFrom", "raisedAtMs", "pausedUntilMs"] as const satisfies (keyof Head)[];
+const headAttributes: Readonly<Record<keyof Head, string>> = {
+  lim: "lim",
+  cutAtMs: "cutAt",
+  cutFrom: "cutFrom",
+  raisedAtMs: "raisedAt",
+  pausedUntilMs: "pausedUntil",
+};
+
+/**
+ * `pk = L#<ledger>#<page>`: the map `l` of lease id → expiry. `pk = H#<ledger>`: the head. Every verb on a page is one
+ * UpdateItem whose condition begins with `attribute_exists(l)`, so that a missing page is a refusal like any other.
+ */
+export function leaseTable(dynamo: DynamoDBClient, TableName: string): LeaseTable {
+  const update = (pk: string, write: Omit<UpdateItemCommandInput, "TableName" | "Key">) =>
+    dynamo.send(new UpdateItemCommand({ TableName, Key: { pk: { S: pk } }, ...write }));
+
+  const read = async (pk: string): Promise<Item | undefined> =>
+    (await dynamo.send(new GetItemCommand({ TableName, Key: { pk: { S: pk } }, ConsistentRead: true }))).Item;
+
+  /** A refused condition is an answer, with the row that refused: an engine that does not tell it is asked. */
+  const ask = async (
+    ref: PageRef,
+    write: Pick<
+      UpdateItemCommandInput,
+      "UpdateExpression" | "ConditionExpression" | "ExpressionAttributeNames" | "ExpressionAttributeValues"
+    >,
+  ): Promise<Taken> => {
+    const pk = pageKey(ref);
+    try {
+      // ALL_NEW costs no more than UPDATED_NEW, and tells how full the page is.
+      const answer = await update(pk, {
+        ...write,
+        ReturnValues: "ALL_NEW",
+        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+      });
+      return { kind: "taken", page: pageOf(answer.Attributes) ?? {} };
+    } catch (error) {
+      return { kind: "refused", page: pageOf(rowThatRefused(error) ?? (await read(pk))) };
+    }
+  };
+
+  return {
+    take: (ref, ids, cap, untilMs) => {
+      const ours = named("a", ids);
+      const mine = ours.paths.map((path) => `attribute_exists(${path})`).join(" AND ");
+      return ask(ref, {
+        UpdateExpression: `SET ${setIfAbsent(ours.paths)}`,
+        ConditionExpression: `attribute_exists(l) AND (size(l) <= :room OR (${mine}))`,
+        ExpressionAttributeNames: ours.names,
+        // Conditions have no arithmetic, so the room is a literal.
+        ExpressionAttributeValues: { ":until": number(untilMs), ":room": number(cap - ids.length) },
+      });
+    },
+
+    createPage: async (ref) => {
+      await update(pageKey(ref), {
+        UpdateExpression: "SET l = if_not_exists(l, :empty)",
+        ExpressionAttributeValues: { ":empty": { M: {} } },
+      });
+    },
+
+    reclaim: (ref, expired, ids, cap, untilMs) => {
+      const ours = named("a", ids);
+      const theirs = named("x", Object.keys(expired));
+      const seen = Object.fromEntries(Object.values(expired).map((atMs, index) => [`:x${index}`, number(atMs)]));
+      const asSeen = theirs.paths.map((path, index) => `${path} = :x${index}`).join(" AND ");
+      return ask(ref, {
+        UpdateExpression: `SET ${setIfAbsent(ours.paths)} REMOVE ${theirs.paths.join(", ")}`,
+        ConditionExpression: `attribute_exists(l) AND ${asSeen} AND size(l) <= :room`,
+        ExpressionAttributeNames: { ...ours.names, ...theirs.names },
+        ExpressionAttributeValues: {
+          ...seen,
+          ":until": number(untilMs),
+          ":room": number(cap - ids.length + theirs.paths.length),
+        },
+      });
+    },
+
+    renew: (ref, ids, untilMs) => {
+      const ours = named("a", ids);
+      return ask(ref, {
+        UpdateExpression: `SET ${ours.paths.map((path) => `${path} = :until`).join(", ")}`,
+        // A comparison with what does not exist is false: only leases that are there, and only ever later.
+        ConditionExpression: `attribute_exists(l) AND ${ours.paths.map((path) => `${path} <= :until`).join(" AND ")}`,
+        ExpressionAttributeNames: ours.names,
+        ExpressionAttributeValues: { ":until": number(untilMs) },
+      });
+    },
+
+    giveBack: async (ref, ids) => {
+      const ours = named("a", ids);
+      try {
+        await update(pageKey(ref), {
+          UpdateExpression: `REMOVE ${ours.paths.join(", ")}`,
+          ConditionExpression: "attribute_exists(l)",
+          ExpressionAttributeNames: ours.names,
+        });
+      } catch (error) {
+        rowThatRefused(error); // no page, nothing to return
+      }
+    },
+
+    readHeads: async (ledgers) => {
+      const heads = new Map<string, Head>();
+      for (let from = 0; from < ledgers.length; from += batchGetKeysMax) {
+        const keys = ledgers.slice(from, from + batchGetKeysMax).map((ledger) => ({ pk: { S: headKey(ledger) } }));
+        for (const item of await readAll(keys)) heads.set(ledgerOf(item), headOf(item));
+      }
+      return heads;
+    },
+
+    writeHead: async (ledger, seen, next) => {
+      const pk = headKey(ledger);
+      try {
+        await update(pk, { ...headWrite(seen, next), ReturnValuesOnConditionCheckFailure: "ALL_OLD" });
+        return { kind: "written" };
+      } catch (error) {
+        const item = rowThatRefused(error) ?? (await read(pk));
+        return { kind: "refused", head: item === undefined ? undefined : headOf(item) };
+      }
+    },
+
+    readPage: async (ref) => pageOf(await read(pageKey(ref))),
+  };
+
+  /** Heads are read without consistency, at half the price: they may be a second old anyway, and every write compares. */
+  async function readAll(keys: Item[]): Promise<Item[]> {
+    const items: Item[] = [];
+    let left = keys;
+    for (let tries = 1; left.length > 0; tries++) {
+      if (tries > batchGetTriesMax) throw new Error("DynamoDB left keys of a batch unprocessed");
+      const answer = await dynamo.send(new BatchGetItemCommand({ RequestItems: { [TableName]: { Keys: left } } }));
+      items.push(...(answer.Responses?.[TableName] ?? []));
+      left = answer.UnprocessedKeys?.[TableName]?.Keys ?? [];
+    }
+    return items;
+  }
+}
+
+/** The row of a refused condition, as far as the engine tells it; whatever else went wrong is thrown on. */
+function rowThatRefused(error: unknown): Item | undefined {
+  if (error instanceof ConditionalCheckFailedException) return error.Item;
+  // A path through a map that is not there is invalid; should DynamoDB say so before it looks at the condition, it
+  // means the same.
+  if (error instanceof Error && error.name === "ValidationException" && error.message.includes("document path"))
+    return undefined;
+  throw error;
+}
+
+function pageKey({ ledger, page }: PageRef): string {
+  return `L#${ledger}#${page}`;
+}
+
+function headKey(ledger: string): string {
+  return `H#${ledger}`;
+}
+
+function ledgerOf(item: Item): string {
+  return item["pk"]?.S?.slice("H#".length) ?? "";
+}
+
+/** Lease ids begin with anything, so that every path goes through a name. */
+function named(prefix: string, ids: readonly string[]) {
+  return {
+    paths: ids.map((_id, index) => `l.#${prefix}${index}`),
+    names: Object.fromEntries(ids.map((id, index) => [`#${prefix}${index}`, id])),
+  };
+}
+
+function setIfAbsent(paths: readonly string[]): string {
+  return paths.map((path) => `${path} = if_not_exists(${path}, :until)`).join(", ");
+}
+
+function number(value: number): AttributeValue {
+  return { N: String(value) };
+}
+
+/** A row without the map is no page yet. */
+function pageOf(item: Item | undefined): Page | undefined {
+  const leases = item?.["l"]?.M;
+  return leases && Object.fromEntries(Object.entries(leases).map(([id, expiry]) => [id, Number(expiry.N)]));
+}
+
+function headOf(item: Item): Head {
+  return Object.fromEntries(
+    headFields.flatMap((field) => {
+      const value = item[headAttributes[field]]?.N;
+      return value === undefined ? [] : [[field, Number(value)]];
+    }),
+  );
+}
+
+/** One UpdateItem that makes `seen` into `next`, and touches no attribute that is not its own. */
+function headWrite(seen: Head | undefined, next: Head) {
+  const names: Record<string, string> = {};
+  const values: Record<string, AttributeValue> = {};
+  const asSeen: string[] = [];
+  const sets: string[] = [];
+  const removes: string[] = [];
+  for (const field of headFields) {
+    const [name, was, will] = [`#${field}`, seen?.[field], next[field]];
+    names[name] = headAttributes[field];
+    asSeen.push(was === undefined ? `attribute_not_exists(${name})` : `${name} = :was_${field}`);
+    if (was !== undefined) values[`:was_${field}`] = number(was);
+    if (will === undefined) removes.push(name);
+    else {
+      sets.push(`${name} = :will_${field}`);
+      values[`:will_${field}`] = number(will);
+    }
+  }
+  return {
+    UpdateExpression: `SET ${sets.join(", ")}${removes.length === 0 ? "" : ` REMOVE ${removes.join(", ")}`}`,
+    ConditionExpression: asSeen.join(" AND "),
+    ExpressionAttributeNames: names,
+    ExpressionAttributeValues: values,
+  };
+}

@@ -1,0 +1,201 @@
+import type { Lease, LeaseAsk, NoLease, PageRef } from "../core/lease.ts";
+import { holderStopsAtMs, laneCap, pageCap, pageCount } from "../core/lease.ts";
+import { limitOf, raise } from "../core/limit.ts";
+import type { World } from "../ports.ts";
+import type { Board } from "./board.ts";
+import { takeOnPage } from "./take-on-page.ts";
+
+/** Waiters served by one write. */
+const takeTogetherMax = 10;
+const pagesTriedMax = 3;
+const pollMsBase = 50;
+const pollMsMax = 250;
+
+/** `atOnce`: the first look at the table found room. */
+export type LineAnswer = { readonly kind: "granted"; readonly lease: Lease; readonly atOnce: boolean } | NoLease;
+
+interface Waiter {
+  readonly ask: LeaseAsk;
+  readonly untilMs: number;
+  readonly settle: (answer: LineAnswer) => void;
+  id: string;
+  rounds: number;
+}
+
+/**
+ * The waiters of one container for one ledger, and the one poller that serves them: the highest share first, since what
+ * is full for it is full for the others, and within a share first come, first served.
+ */
+export class LeaseLine {
+  readonly #ledger: string;
+  readonly #world: Pick<World, "clock" | "leases" | "telemetry">;
+  readonly #board: Board;
+  readonly #undo: (ref: PageRef, ids: readonly string[]) => void;
+  /** In the order in which they came; whoever is settled is gone. */
+  readonly #waiting = new Set<Waiter>();
+  #polling: Promise<void> | undefined;
+  #sleep: { readonly untilMs: number; readonly over: AbortController } | undefined;
+  /** Something came back since this round began: a page that was full then may have room. */
+  #woken = false;
+  #raiseConsideredAtMs = -Infinity;
+
+  /** `undo` returns what was taken, or may have been, while nobody is there to hold it. */
+  constructor(
+    ledger: string,
+    world: Pick<World, "clock" | "leases" | "telemetry">,
+    board: Board,
+    undo: (ref: PageRef, ids: readonly string[]) => void,
+  ) {
+    this.#ledger = ledger;
+    this.#world = world;
+    this.#board = board;
+    this.#undo = undo;
+  }
+
+  /** Waits for a lease: `waitMs` at most, but for one look at the table. Whoever is aborted leaves at once. */
+  async join(ask: LeaseAsk, waitMs: number, signal: AbortSignal): Promise<LineAnswer> {
+    if (signal.aborted) return { kind: "aborted" };
+    const { clock } = this.#world;
+    const { promise, resolve } = Promise.withResolvers<LineAnswer>();
+    const waiter: Waiter = { ask, untilMs: clock.nowMs() + waitMs, settle: resolve, id: clock.newId(), rounds: 0 };
+    const leave = () => this.#settle(waiter, { kind: "aborted" });
+
+    this.#waiting.add(waiter);
+    if (this.#sleep !== undefined && waiter.untilMs < this.#sleep.untilMs) this.wake();
+    this.#polling ??= this.#poll();
+    signal.addEventListener("abort", leave);
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener("abort", leave);
+    }
+  }
+
+  /** Looks again now. */
+  wake(): void {
+    this.#woken = true;
+    this.#sleep?.over.abort();
+  }
+
+  /** Resolves when nobody waits any more and no request is under way. */
+  async idle(): Promise<void> {
+    await this.#polling;
+  }
+
+  #settle(waiter: Waiter, answer: LineAnswer): void {
+    this.#waiting.delete(waiter);
+    waiter.settle(answer);
+    if (this.#waiting.size === 0) this.wake();
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      // A tick first, so that all who come together are served by one write.
+      await Promise.all([this.#world.clock.sleep(0), this.#board.read([this.#ledger])]);
+      for (let fullRounds = 0; this.#waiting.size > 0;) {
+        if ((await this.#round()) === "served") fullRounds = 0;
+        else await this.#pause(fullRounds++);
+        if (this.#waiting.size > 0) await this.#board.read([this.#ledger]);
+      }
+    } catch (error) {
+      // A bug of ours must leave nobody waiting.
+      for (const waiter of this.#waiting) this.#settle(waiter, { kind: "infra", error });
+    } finally {
+      this.#polling = undefined;
+    }
+  }
+
+  /** One look at the table. `served`: all that it looked for are settled, and the next may have more luck. */
+  async #round(): Promise<"served" | "full"> {
+    const { clock } = this.#world;
+    const head = this.#board.head(this.#ledger);
+    this.#woken = false;
+    if (head?.pausedUntilMs !== undefined && head.pausedUntilMs > clock.nowMs()) {
+      for (const waiter of this.#waiting) this.#settle(waiter, { kind: "paused", untilMs: head.pausedUntilMs });
+      return "served";
+    }
+
+    const group = this.#nextGroup();
+    const [first] = group;
+    if (first === undefined) return "served";
+    for (const waiter of group) waiter.rounds += 1;
+    const pages = pageCount(first.ask.limitMax);
+    const cap = laneCap(limitOf(head, first.ask), first.ask.share);
+
+    let out = 0;
+    for (const page of this.#somePages(Math.min(cap, pages))) {
+      const left = group.filter((waiter) => this.#waiting.has(waiter));
+      if (left.length === 0) break;
+      const size = await this.#look({ ledger: this.#ledger, page }, left, pageCap(cap, page, pages));
+      out = size * pages;
+    }
+    await this.#considerRaise(first.ask, out);
+    return group.some((waiter) => this.#waiting.has(waiter)) ? "full" : "served";
+  }
+
+  #nextGroup(): readonly Waiter[] {
+    const waiting = [...this.#waiting];
+    const share = Math.max(...waiting.map(({ ask }) => ask.share));
+    return waiting.filter(({ ask }) => ask.share === share).slice(0, takeTogetherMax);
+  }
+
+  /** Up to three of the pages that may hold any, from a random one on: workers must not all press on the first. */
+  #somePages(open: number): readonly number[] {
+    const from = open > 1 ? Math.floor(this.#world.clock.jitter() * open) : 0;
+    return Array.from({ length: Math.min(open, pagesTriedMax) }, (_, step) => (from + step) % open);
+  }
+
+  /** Serves as many of the group as the page has room for; answers how many leases the page holds. */
+  async #look(ref: PageRef, group: readonly Waiter[], cap: number): Promise<number> {
+    const { clock } = this.#world;
+    const ids = group.map(({ id }) => id);
+    const look = await takeOnPage(this.#world, ref, ids, cap);
+    if (look.kind === "unknown") {
+      this.#undo(ref, ids);
+      for (const waiter of group) this.#settle(waiter, { kind: "infra", error: look.error });
+      return 0;
+    }
+
+    const nobodys: string[] = [];
+    for (const waiter of group) {
+      const { id, rounds } = waiter;
+      const expiresAtMs = look.ours[id];
+      if (expiresAtMs === undefined) continue;
+      // Who left meanwhile never holds it; nor does anybody hold what came so late that it is over.
+      if (this.#waiting.has(waiter) && holderStopsAtMs(expiresAtMs) > clock.nowMs()) {
+        this.#settle(waiter, { kind: "granted", lease: { id, ref, expiresAtMs }, atOnce: rounds === 1 });
+      } else {
+        nobodys.push(id);
+        waiter.id = clock.newId();
+      }
+    }
+    if (nobodys.length > 0) this.#undo(ref, nobodys);
+    return look.size;
+  }
+
+  /** Once for each read of the head, when how full the ledger is has just been seen. */
+  async #considerRaise(ask: LeaseAsk, out: number): Promise<void> {
+    if (this.#raiseConsideredAtMs === this.#board.readAtMs) return;
+    this.#raiseConsideredAtMs = this.#board.readAtMs;
+    const nowMs = this.#world.clock.nowMs();
+    const changed = await this.#board.change(this.#ledger, (head) => raise(head, ask, out, nowMs));
+    if (changed === undefined) return;
+    const [from, to] = [limitOf(changed.seen, ask), limitOf(changed.next, ask)];
+    this.#world.telemetry.note({ kind: "limit-raised", from, to });
+  }
+
+  /** Full: whoever has waited long enough goes, the others sleep until the next look. */
+  async #pause(fullRounds: number): Promise<void> {
+    const { clock } = this.#world;
+    const nowMs = clock.nowMs();
+    for (const waiter of this.#waiting) if (waiter.untilMs <= nowMs) this.#settle(waiter, { kind: "full" });
+    if (this.#woken) return;
+
+    const pollMs = Math.min(pollMsMax, pollMsBase * 2 ** fullRounds) * (0.5 + clock.jitter());
+    const untilMs = Math.min(nowMs + pollMs, ...[...this.#waiting].map((waiter) => waiter.untilMs));
+    const over = new AbortController();
+    this.#sleep = { untilMs, over };
+    await clock.sleep(untilMs - nowMs, over.signal);
+    this.#sleep = undefined;
+  }
+}
