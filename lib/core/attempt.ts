@@ -47,3 +47,8 @@ export type Attempted =
       readonly usage: Usage;
       readonly tookMs: number;
     };
+
+/** Whether an attempt is taken off the job's life: a target that had no room has done nothing for it. */
+export function spendsLife(attempted: Attempted): boolean {
+  return !(attempted.kind === "failed" && ["throttled", "daily", "not-ready"].includes(attempted.failure.kind));
+}

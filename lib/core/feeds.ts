@@ -16,7 +16,7 @@ export function readBody(body: string): Read {
 }
 
 /** Reads the object that a pointer named. It must hold the envelope: a chain of pointers could be endless. */
-export function readObject(text: string): Read {
+export function readObject(text: string): Exclude<Read, { kind: "pointer" | "ignore" }> {
   const read = readBody(text);
   if (read.kind !== "pointer" && read.kind !== "ignore") return read;
   return refused("body", "names an object that holds a notification in place of an envelope");

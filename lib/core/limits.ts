@@ -87,6 +87,8 @@ export const leasesPerPage = 32;
 /** The closing bell rings this long before the invocation's end; the handler returns `lastCallMs` before it. */
 export const closingBellMs = 5_000;
 export const lastCallMs = 1_000;
+/** After the bell every write is tried once, for this long. */
+export const lastTryMs = 1_000;
 
 /** Attempts. */
 export const attemptMsMin = 100;
@@ -114,6 +116,9 @@ export const sqsHiddenSMax = 43_200;
 export const sqsBatchEntriesMax = 10;
 export const sqsMessageBytesMax = 1_048_576;
 export const sqsRetentionS = 14 * 86_400;
+
+/** Records of one invocation that are at work at the same time. */
+export const recordsConcurrencyMax = 10;
 
 /** Storing a reply. */
 export const replyInlineBytesMax = 32_768;

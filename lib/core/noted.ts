@@ -15,6 +15,9 @@ export interface Tags {
   readonly attempt?: number;
 }
 
+/** What happened, without whose job it happened to. */
+export type Happened = Noted extends infer N ? (N extends Tags ? Omit<N, keyof Tags> : never) : never;
+
 /** Everything that is worth a log line or a metric, once, as data. Times are ms. */
 export type Noted = Tags &
   (
@@ -41,7 +44,8 @@ export type Noted = Tags &
         readonly usage: Usage;
         readonly costUsd?: number;
       }
-    | { readonly kind: "fallback"; readonly from: string; readonly to: string }
+    /** A step behind the first is about to be tried. */
+    | { readonly kind: "fallback" }
     | { readonly kind: "requeued"; readonly cause: RequeueCause; readonly delayS: number }
     | { readonly kind: "unknown-model"; readonly name: string; readonly releases: number; readonly delayS: number }
     | {

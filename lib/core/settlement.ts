@@ -6,21 +6,24 @@ export type RequeueCause = "capacity" | "paused" | "circuit_open" | "transient" 
 /** Why a message waits in the parked queue for an operator. */
 export type ParkReason = "not_an_envelope" | "invalid_envelope" | "job_id_reused" | "dead_lettered";
 
-/** What becomes of a record, once decided. The shell carries it out in the order that loses nothing. */
-export type Settlement =
+/** What becomes of a message whose job this delivery does not hold. */
+export type Unclaimed =
   /** Nothing to write: acknowledged. */
-  | { readonly kind: "acknowledge"; readonly why: "done" | "ignored" }
-  /** Stored under the claim, then acknowledged. */
-  | { readonly kind: "reply"; readonly reply: Reply }
-  /** Claim given back with `notBefore`, then hidden, then reported. */
-  | { readonly kind: "requeue"; readonly delayS: number; readonly cause: RequeueCause }
-  /** Not ours to run now: hidden without a claim, then reported. */
+  | { readonly kind: "acknowledge"; readonly why: "done" | "ignored" | "answered" }
+  /** Not ours to run now: hidden, then reported. */
   | {
       readonly kind: "hide";
       readonly delayS: number;
-      readonly why: "held" | "not-yet" | "paused" | "released" | "turn";
+      readonly why: "held" | "not-yet" | "paused" | "released" | "turn" | "trouble";
     }
   /** Sent to the parked queue with its reason, then acknowledged. */
-  | { readonly kind: "park"; readonly reason: ParkReason; readonly detail: string }
-  /** Something of ours or below us failed: the message comes again soon. */
-  | { readonly kind: "again"; readonly delayS: number };
+  | { readonly kind: "park"; readonly reason: ParkReason; readonly detail: string };
+
+/** What becomes of a claimed job. The shell carries it out in the order that loses nothing. */
+export type Settlement =
+  /** Stored under the claim, then acknowledged. */
+  | { readonly kind: "reply"; readonly reply: Reply }
+  /** Claim given back with `notBefore`, then the message hidden, then reported. */
+  | { readonly kind: "requeue"; readonly delayS: number; readonly cause: RequeueCause | "trouble" }
+  /** Another holds the claim by now: nothing is written, the message is reported. */
+  | { readonly kind: "lost" };

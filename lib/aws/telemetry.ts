@@ -1,0 +1,59 @@
+import { Logger } from "@aws-lambda-powertools/logger";
+import { Metrics, MetricUnit } from "@aws-lambda-powertools/metrics";
+import type { Noted } from "../core/noted.ts";
+import { measurements } from "../core/measure.ts";
+import type { Measurement } from "../core/measure.ts";
+import type { Telemetry } from "../ports.ts";
+
+const namespace = "Sluice";
+
+/** What follows a key of the log's own would be overwritten by it. */
+const warnings = new Set<Noted["kind"]>([
+  "trouble",
+  "unknown-model",
+  "reply-store-failed",
+  "claim-lost",
+  "lease-lost",
+  "lease-return-failed",
+  "bell",
+  "parked",
+  "refused",
+]);
+
+/** Log lines and EMF metrics on standard output; `flush` writes the metrics of an invocation, an EMF line a dimension set. */
+export function powertoolsTelemetry(serviceName: string): Telemetry & { flush(): void } {
+  const logger = new Logger({ serviceName });
+  const sets = new Map<string, Metrics>();
+
+  return {
+    note(event) {
+      const { kind, ...facts } = event;
+      if (warnings.has(kind)) logger.warn(kind, facts);
+      else logger.info(kind, facts);
+      for (const measurement of measurements(event)) measure(sets, measurement);
+    },
+    flush() {
+      for (const metrics of sets.values()) metrics.publishStoredMetrics();
+      sets.clear();
+    },
+  };
+}
+
+function measure(sets: Map<string, Metrics>, { name, unit, value, dimensions }: Measurement): void {
+  const key = JSON.stringify(dimensions);
+  const metrics = sets.get(key) ?? metricsFor(dimensions);
+  sets.set(key, metrics);
+  metrics.addMetric(
+    name,
+    unit === "ms" ? MetricUnit.Milliseconds : unit === "count" ? MetricUnit.Count : MetricUnit.NoUnit,
+    value,
+  );
+}
+
+function metricsFor(dimensions: Readonly<Record<string, string>>): Metrics {
+  const metrics = new Metrics({ namespace });
+  // The library's own `service` dimension would stand on every metric and say the same on all of them.
+  metrics.clearDefaultDimensions();
+  if (Object.keys(dimensions).length > 0) metrics.setDefaultDimensions({ ...dimensions });
+  return metrics;
+}

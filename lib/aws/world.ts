@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import type { Config } from "../core/config.ts";
+import type { Lane } from "../core/lane.ts";
+import { isLane, lanes } from "../core/lane.ts";
+import type { Telemetry, World } from "../ports.ts";
+import { Board } from "../worker/board.ts";
+import type { Worker } from "../worker/invocation.ts";
+import { LeaseDesk } from "../worker/lease-desk.ts";
+import { bedrockModels } from "./bedrock.ts";
+import { dynamoClient, s3Client, sqsClient } from "./clients.ts";
+import { systemClock } from "./clock.ts";
+import { createJobTable } from "./job-table.ts";
+import { createLeaseTable } from "./lease-table.ts";
+import { createObjects } from "./objects.ts";
+import { createQueue } from "./queue.ts";
+
+/** What the stack tells a worker function by its environment. */
+export interface Settings {
+  readonly lane: Lane;
+  readonly queueUrl: string;
+  readonly parkedQueueUrl: string;
+  readonly jobTable: string;
+  readonly leaseTable: string;
+  readonly bucket: string;
+  readonly workerVersion: string;
+}
+
+/** @throws Error that names the variable, when one is missing or unreadable. */
+export function settingsOf(env: Readonly<Record<string, string | undefined>>): Settings {
+  const need = (name: string): string => {
+    const value = env[name];
+    if (value === undefined || value === "") throw new Error(`${name} is not set; the stack sets it on the function`);
+    return value;
+  };
+  const lane = need("SLUICE_LANE");
+  if (!isLane(lane)) throw new Error(`SLUICE_LANE is none of ${lanes.join(", ")}`);
+  return {
+    lane,
+    queueUrl: need("SLUICE_QUEUE_URL"),
+    parkedQueueUrl: need("SLUICE_PARKED_QUEUE_URL"),
+    jobTable: need("SLUICE_JOB_TABLE"),
+    leaseTable: need("SLUICE_LEASE_TABLE"),
+    bucket: need("SLUICE_BUCKET"),
+    workerVersion: env["AWS_LAMBDA_FUNCTION_VERSION"] ?? "local",
+  };
+}
+
+/** A worker on AWS. It makes clients and asks nobody: whatever is wrong below shows with the first record. */
+export function awsWorker(config: Config, settings: Settings, telemetry: Telemetry): Worker {
+  const dynamo = dynamoClient();
+  const world: World = {
+    clock: systemClock,
+    jobs: createJobTable(dynamo, settings.jobTable, systemClock),
+    leases: createLeaseTable(dynamo, settings.leaseTable),
+    queue: createQueue(sqsClient(), settings),
+    models: bedrockModels(),
+    objects: createObjects(s3Client(), settings.bucket),
+    telemetry,
+  };
+  const board = new Board(world, ledgersOf(config));
+  return {
+    config,
+    world,
+    board,
+    desk: new LeaseDesk(world, board),
+    lane: settings.lane,
+    name: `${settings.lane}-${systemClock.newId()}`,
+    version: settings.workerVersion,
+    digest: (text) => createHash("sha256").update(text).digest("hex"),
+  };
+}
+
+function ledgersOf({ models }: Config): string[] {
+  return Object.entries(models).flatMap(([model, { targets }]) =>
+    Object.keys(targets).map((target) => `${model}@${target}`),
+  );
+}

@@ -1,0 +1,43 @@
+import type { Fault } from "./envelope.ts";
+import { bellCutsMax, crashesMax } from "./limits.ts";
+import type { ReplyError } from "./reply.ts";
+
+/** The endings that no provider causes, each with what happened and what to do about it. */
+export const endings = {
+  invalidEnvelope: ({ field, message }: Fault): ReplyError => ({
+    code: "invalid_envelope",
+    kind: "envelope",
+    message: `${field}: ${message}`,
+    retryable: false,
+  }),
+  notConfigured: (name: string): ReplyError => ({
+    code: "model_not_configured",
+    kind: "envelope",
+    message: `no worker knows the model "${name}"; add it to the config and deploy, or send another model`,
+    retryable: false,
+  }),
+  paramsMissing: (why: string): ReplyError => ({
+    code: "params_missing",
+    kind: "envelope",
+    message: `the object that paramsRef names ${why}; store the request there as JSON and send the job under a new jobId`,
+    retryable: false,
+  }),
+  bellCuts: (): ReplyError => ({
+    code: "attempt_timeout",
+    kind: "hung",
+    message: `${bellCutsMax} attempts outlasted their invocation; ask for fewer tokens or give typicalMs of the target its true value`,
+    retryable: true,
+  }),
+  crashed: (inFlight: string): ReplyError => ({
+    code: "worker_crashed",
+    kind: "crash",
+    message: `the worker died ${crashesMax} times while it ran this job, last at ${inFlight}; look for out-of-memory or timeout lines in its log`,
+    retryable: false,
+  }),
+  internal: (errorClass: string): ReplyError => ({
+    code: "internal_error",
+    kind: "internal",
+    message: `a bug in the worker ended this job (${errorClass}); the worker's log has it under this jobId`,
+    retryable: false,
+  }),
+} as const;

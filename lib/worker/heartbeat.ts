@@ -1,0 +1,50 @@
+import { claimGraceMs, heartbeatMs, holdMs } from "../core/limits.ts";
+import type { Invocation } from "./invocation.ts";
+import type { Run } from "./run.ts";
+import { errorName } from "./trouble.ts";
+
+/**
+ * Beats every 10 s for the jobs that are still running: leases, claims and visibility are extended, cancel is read.
+ * Returns how to stop it; after that no beat begins, and the one under way is waited for.
+ */
+export function startHeartbeat(invocation: Invocation): () => Promise<void> {
+  const { clock } = invocation.worker.world;
+  const stopped = new AbortController();
+  const beating = (async () => {
+    while (!stopped.signal.aborted) {
+      await clock.sleep(heartbeatMs, stopped.signal);
+      if (!stopped.signal.aborted) await beat(invocation);
+    }
+  })();
+  return async () => {
+    stopped.abort();
+    await beating;
+  };
+}
+
+async function beat(invocation: Invocation): Promise<void> {
+  const { desk } = invocation.worker;
+  const running = [...invocation.running];
+  await Promise.all([
+    desk.renew(), // aborts the attempts of leases that are lost
+    ...running.map(extend),
+    invocation.visibility.hold([...invocation.atWork]),
+  ]);
+}
+
+/** One write a claim; its row says whether somebody asked to cancel. */
+async function extend(run: Run): Promise<void> {
+  const { clock, jobs, telemetry } = run.invocation.worker.world;
+  const nowMs = clock.nowMs();
+  try {
+    const heldUntilMs = nowMs + holdMs;
+    const owned = await jobs.extend(run.claim, { nowMs, heldUntilMs, stage: run.stageRow });
+    if (owned.kind === "lost") return run.cut("claim-lost");
+    run.heldUntilMs = heldUntilMs;
+    if (owned.row.cancelAsked) run.cut("cancelled");
+  } catch (error) {
+    telemetry.note({ ...run.tags, kind: "trouble", what: "extend the claim", error: errorName(error) });
+    // Whoever cannot say that the claim is theirs until the next beat must assume that it is not.
+    if (nowMs + heartbeatMs >= run.heldUntilMs + claimGraceMs) run.cut("claim-lost");
+  }
+}

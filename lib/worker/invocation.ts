@@ -1,0 +1,55 @@
+import type { Config } from "../core/config.ts";
+import type { Delivery } from "../core/job.ts";
+import type { Lane } from "../core/lane.ts";
+import { closingBellMs, lastCallMs } from "../core/limits.ts";
+import type { World } from "../ports.ts";
+import type { Board } from "./board.ts";
+import type { LeaseDesk } from "./lease-desk.ts";
+import { Meter } from "./meter.ts";
+import { Turns } from "./turns.ts";
+import type { Run } from "./run.ts";
+import { Visibility } from "./visibility.ts";
+
+/** What a container keeps between invocations. It knows no job. */
+export interface Worker {
+  readonly config: Config;
+  readonly world: World;
+  readonly board: Board;
+  readonly desk: LeaseDesk;
+  /** The lane of the queue that feeds this worker. */
+  readonly lane: Lane;
+  readonly name: string;
+  readonly version: string;
+  /** A digest of a job's content, the same in every process: hex SHA-256. */
+  readonly digest: (text: string) => string;
+}
+
+/** What one invocation knows; it ends with it. Many may live in one container at the same time. */
+export interface Invocation {
+  readonly worker: Worker;
+  readonly bellAtMs: number;
+  readonly lastCallAtMs: number;
+  readonly visibility: Visibility;
+  readonly turns: Turns;
+  readonly meter: Meter;
+  /** The claimed jobs that are still running: what the heartbeat beats for and the bell rings at. */
+  readonly running: Set<Run>;
+  /** The records that have not settled: their messages stay hidden. */
+  readonly atWork: Set<Delivery>;
+  bellHasRung: boolean;
+}
+
+export function openInvocation(worker: Worker, endsAtMs: number): Invocation {
+  const { clock, queue, telemetry } = worker.world;
+  return {
+    worker,
+    bellAtMs: endsAtMs - closingBellMs,
+    lastCallAtMs: endsAtMs - lastCallMs,
+    visibility: new Visibility(queue, telemetry),
+    turns: new Turns(),
+    meter: new Meter(() => clock.nowMs()),
+    running: new Set(),
+    atWork: new Set(),
+    bellHasRung: false,
+  };
+}

@@ -1,0 +1,25 @@
+import { isObject } from "../core/json.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Run } from "./run.ts";
+
+/** The request of a job: from the message, or from the object that it names. Denied or throttled S3 throws. */
+export async function paramsOf(
+  run: Run,
+): Promise<
+  { readonly kind: "found"; readonly params: JsonObject } | { readonly kind: "missing"; readonly why: string }
+> {
+  const { params } = run.job;
+  if (params.kind === "inline") return { kind: "found", params: params.params };
+  const object = await run.invocation.worker.world.objects.get(params.bucket, params.key);
+  if (object.kind === "missing") return { kind: "missing", why: "does not exist" };
+  const value = parsed(object.text);
+  return isObject(value) ? { kind: "found", params: value } : { kind: "missing", why: "is not a JSON object" };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,54 @@
+import { contentOf, jobOf } from "../core/job.ts";
+import type { Delivery, Job } from "../core/job.ts";
+import { plan } from "../core/plan.ts";
+import { releaseVerdict } from "../core/claim.ts";
+import { releaseNext } from "../core/release.ts";
+import { endings } from "../core/endings.ts";
+import { claimRecord, settleOthers } from "./claim-record.ts";
+import type { Invocation } from "./invocation.ts";
+import { openDelivery } from "./open-delivery.ts";
+import { paramsOf } from "./params-of.ts";
+import { failed } from "./replies.ts";
+import { hidingFacts } from "./run.ts";
+import { runPlan } from "./run-plan.ts";
+import { settleUnclaimed } from "./settle-record.ts";
+import type { Settled } from "./settle-record.ts";
+
+/** From the SQS record to its end: envelope → plan → claim → run → settlement. */
+export async function processRecord(invocation: Invocation, delivery: Delivery): Promise<Settled> {
+  const { config, digest, world } = invocation.worker;
+  const { messageId, lane, receives, enqueuedAtMs } = delivery;
+  invocation.meter.set(delivery, "working");
+  const jobAgeMs = Math.max(0, world.clock.nowMs() - enqueuedAtMs);
+  world.telemetry.note({ kind: "delivered", messageId, lane, receives, jobAgeMs });
+
+  const opened = await openDelivery(invocation, delivery);
+  if (opened.kind === "settled") return opened.settled;
+  const job = jobOf(opened.envelope, delivery, digest(contentOf(opened.envelope)));
+
+  const planned = plan(job, config);
+  if (planned.kind === "unknown-model") return releaseUnknown(invocation, delivery, job, planned.name);
+  return claimRecord(invocation, delivery, job, async (run) => {
+    const params = await paramsOf(run);
+    if (params.kind === "missing") return failed(run, endings.paramsMissing(params.why));
+    return runPlan(run, planned.steps, params.params);
+  });
+}
+
+/** A model that this worker does not know may be known to a worker of another version: the message waits for it. */
+async function releaseUnknown(invocation: Invocation, delivery: Delivery, job: Job, name: string): Promise<Settled> {
+  const { jobs, clock, telemetry } = invocation.worker.world;
+  const ask = { ...job, nowMs: clock.nowMs() };
+  const says = releaseVerdict(await jobs.countRelease(ask), ask);
+  if (says.kind !== "counted") return settleOthers(invocation, delivery, job, says);
+
+  const { releases } = says;
+  const next = releaseNext({ ...hidingFacts(invocation, delivery, job), releases: releases - 1 });
+  switch (next.kind) {
+    case "release":
+      telemetry.note({ kind: "unknown-model", jobId: job.jobId, lane: job.lane, name, releases, delayS: next.delayS });
+      return settleUnclaimed(invocation, delivery, { kind: "hide", delayS: next.delayS, why: "released" });
+    case "answer":
+      return claimRecord(invocation, delivery, job, async (run) => failed(run, endings.notConfigured(name)));
+  }
+}

@@ -1,0 +1,64 @@
+import { noUsage } from "../core/attempt.ts";
+import { endings } from "../core/endings.ts";
+import type { Fault } from "../core/envelope.ts";
+import type { Delivery } from "../core/job.ts";
+import type { Step } from "../core/plan.ts";
+import { replyOf } from "../core/reply.ts";
+import type { Ending, Reply, ReplyError, ReplyMeta } from "../core/reply.ts";
+import type { Settlement } from "../core/settlement.ts";
+import type { Worker } from "./invocation.ts";
+import type { Run } from "./run.ts";
+
+/** The settlement of a job that has its final answer. */
+export type JobReply = Extract<Settlement, { readonly kind: "reply" }>;
+
+/** The end of a claimed job, with the story of all its deliveries. `step`: the one that answered. */
+export function endedAs(run: Run, ending: Ending, step?: Step): JobReply {
+  return { kind: "reply", reply: replyOf(run.job, ending, metaOf(run, step)) };
+}
+
+export function failed(run: Run, error: ReplyError): JobReply {
+  return endedAs(run, { kind: "failed", error });
+}
+
+/** The reply to an envelope that can be named but not run. */
+export function invalidEnvelope(worker: Worker, delivery: Delivery, jobId: string, fault: Fault): Reply {
+  const waitedMs = Math.max(0, worker.world.clock.nowMs() - delivery.enqueuedAtMs);
+  const meta: ReplyMeta = {
+    model: "",
+    fallbackUsed: false,
+    attempts: 0,
+    deliveries: delivery.receives,
+    queueMs: waitedMs,
+    leaseWaitMs: 0,
+    providerMs: 0,
+    totalMs: waitedMs,
+    sleptMs: 0,
+    usage: noUsage,
+    steps: [],
+    worker: worker.name,
+    workerVersion: worker.version,
+  };
+  return replyOf({ jobId, metadata: {} }, { kind: "failed", error: endings.invalidEnvelope(fault) }, meta);
+}
+
+function metaOf(run: Run, step: Step | undefined): ReplyMeta {
+  const { claimedAtMs, delivery, invocation, job, progress } = run;
+  const { name, version, world } = invocation.worker;
+  return {
+    model: step?.model ?? job.model,
+    ...(step === undefined ? {} : { target: step.target, modelId: step.modelId }),
+    fallbackUsed: step !== undefined && step.name !== run.firstStep,
+    attempts: progress.requests,
+    deliveries: delivery.receives,
+    queueMs: Math.max(0, claimedAtMs - job.enqueuedAtMs),
+    leaseWaitMs: progress.leaseWaitMs,
+    providerMs: progress.providerMs,
+    totalMs: Math.max(0, world.clock.nowMs() - job.enqueuedAtMs),
+    sleptMs: progress.sleptMs,
+    usage: progress.usage,
+    steps: run.steps,
+    worker: name,
+    workerVersion: version,
+  };
+}

@@ -1,0 +1,117 @@
+import type { Attempted, Cut, Usage } from "../core/attempt.ts";
+import { noUsage } from "../core/attempt.ts";
+import { estimateTokens } from "../core/estimate.ts";
+import type { Failure } from "../core/failure.ts";
+import { classify } from "../core/failure.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { LeaseOutcome, NoLease } from "../core/lease.ts";
+import { attemptMsMin, attemptsPerStepMax, laneLimits } from "../core/limits.ts";
+import type { Step } from "../core/plan.ts";
+import type { ModelAnswer } from "../ports.ts";
+import type { TakenLease } from "./lease-desk.ts";
+import type { Run } from "./run.ts";
+import { Infrastructure } from "./trouble.ts";
+
+export type Tried = { readonly kind: "no-lease"; readonly why: NoLease; readonly waitMs: number } | Attempted;
+
+/** One request to Bedrock under one lease. Every way out returns the lease before anything may sleep. */
+export async function runAttempt(
+  run: Run,
+  step: Step,
+  params: JsonObject,
+  attempt: number,
+  attemptMsMax: number,
+): Promise<Tried> {
+  const { desk, config, world } = run.invocation.worker;
+  run.show({ kind: "waiting", step: step.name });
+  const askedAtMs = world.clock.nowMs();
+  const taken = await desk.take(
+    {
+      ledger: step.name,
+      lane: run.job.lane,
+      share: config.lanes[run.job.lane].share,
+      limitStart: step.limit.start,
+      limitMax: step.limit.max,
+    },
+    { waitMs: step.requireHeadroom ? 0 : laneLimits[run.job.lane].leaseWaitMsMax, signal: run.signal },
+  );
+  const waitMs = world.clock.nowMs() - askedAtMs;
+  run.add({ leaseWaitMs: run.progress.leaseWaitMs + waitMs });
+  if (taken.kind !== "taken") return { kind: "no-lease", why: taken, waitMs };
+
+  let outcome: LeaseOutcome = { kind: "neutral" };
+  try {
+    run.show({ kind: "attempt", step: step.name, attempt, attemptsMax: attemptsPerStepMax });
+    const attempted = await ask(run, step, params, taken, attemptMsMax);
+    outcome = outcomeForLimit(attempted);
+    return attempted;
+  } finally {
+    await desk.giveBack(taken.lease, outcome); // notes its own failure: the lease's expiry is the backstop
+  }
+}
+
+/** One request, under every bound at once; the one that fired first says what the cut means. */
+async function ask(
+  run: Run,
+  step: Step,
+  params: JsonObject,
+  lease: TakenLease,
+  attemptMsMax: number,
+): Promise<Attempted> {
+  const { clock, models } = run.invocation.worker.world;
+  const startedAtMs = clock.nowMs();
+  const leftMs = run.job.deadlineAtMs - startedAtMs;
+
+  const bound = new AbortController();
+  let firstCut: Cut | undefined;
+  const cut = (by: Cut) => {
+    firstCut ??= by;
+    bound.abort(by);
+  };
+  const onRunCut = () => cut(run.cutBy ?? "bell");
+  const onLeaseLost = () => cut("lease-lost");
+  const cancelTimer =
+    attemptMsMax <= leftMs
+      ? clock.after(Math.max(attemptMsMax, attemptMsMin), () => cut("attempt"))
+      : clock.after(Math.max(leftMs, attemptMsMin), () => cut("deadline"));
+  run.signal.addEventListener("abort", onRunCut);
+  lease.lost.addEventListener("abort", onLeaseLost);
+  if (run.signal.aborted) onRunCut();
+  if (lease.lost.aborted) onLeaseLost();
+
+  try {
+    const answer = await models.ask({ step, op: run.job.op, params, jobId: run.job.jobId }, bound.signal);
+    return attemptedOf(answer, clock.nowMs(), startedAtMs);
+  } catch (error) {
+    if (firstCut === undefined) throw error;
+    return cutShort(firstCut, params, clock.nowMs() - startedAtMs);
+  } finally {
+    cancelTimer();
+    run.signal.removeEventListener("abort", onRunCut);
+    lease.lost.removeEventListener("abort", onLeaseLost);
+  }
+}
+
+function attemptedOf(answer: ModelAnswer, nowMs: number, startedAtMs: number): Attempted {
+  const tookMs = nowMs - startedAtMs;
+  if (answer.kind === "answered") return { ...answer, tookMs };
+  const failure = classify(answer.error, nowMs);
+  if (failure.kind === "infra") throw new Infrastructure(failure.name);
+  return { kind: "failed", failure, usage: answer.usage, tookMs };
+}
+
+/** Our own attempt bound means that the target hangs; every other cut is about us, not about the target. */
+function cutShort(by: Cut, params: JsonObject, tookMs: number): Attempted {
+  const usage: Usage = { ...noUsage, possiblyBilledTokens: estimateTokens(params) };
+  if (by !== "attempt") return { kind: "cut", by, usage, tookMs };
+  const failure: Failure = { kind: "hung", name: "AttemptTimeout" };
+  return { kind: "failed", failure, usage, tookMs };
+}
+
+function outcomeForLimit(attempted: Attempted): LeaseOutcome {
+  if (attempted.kind !== "failed") return { kind: "neutral" };
+  const { kind, retryAfterMs } = attempted.failure;
+  if (kind === "daily") return { kind: "daily" };
+  if (kind === "throttled") return { kind: "throttled", ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return { kind: "neutral" };
+}

@@ -1,0 +1,269 @@
+import { addUsage, spendsLife } from "../core/attempt.ts";
+import type { Attempted, Cut } from "../core/attempt.ts";
+import { decide } from "../core/decide.ts";
+import type { Left } from "../core/decide.ts";
+import { errorOf, exhausted } from "../core/exhausted.ts";
+import type { StepOutcome } from "../core/exhausted.ts";
+import { failureOfStop } from "../core/failure.ts";
+import type { Failure } from "../core/failure.ts";
+import type { JsonObject } from "../core/json.ts";
+import { attemptsPerLifeMax, laneLimits } from "../core/limits.ts";
+import { needOf, paramsFor, skipReason } from "../core/plan.ts";
+import type { Need, Step, StepFacts } from "../core/plan.ts";
+import { requeueDelayS } from "../core/release.ts";
+import { costUsd } from "../core/reply.ts";
+import type { RequeueCause, Settlement } from "../core/settlement.ts";
+import { endedAs, failed } from "./replies.ts";
+import type { JobReply } from "./replies.ts";
+import { runAttempt } from "./run-attempt.ts";
+import { hidingFacts } from "./run.ts";
+import type { Run } from "./run.ts";
+import { Infrastructure } from "./trouble.ts";
+
+/** One walk over the chain, and what the walks before it have brought. */
+interface Walk {
+  readonly number: number;
+  readonly steps: readonly Step[];
+  readonly params: JsonObject;
+  readonly need: Need;
+  readonly seen: Seen;
+}
+
+interface Seen {
+  /** The largest window that has refused the prompt. */
+  tooLongFor?: number;
+  /** An answer that the config wants another model to better: the job's own if none does. */
+  refusal?: JobReply;
+}
+
+/** An attempt whose end says something about its target, or whose lease was lost under it. */
+type Judged = Exclude<Attempted, { kind: "cut" }> | { readonly kind: "cut"; readonly by: "lease-lost" };
+
+/** How a step was left without an answer, or how the job goes on. */
+type StepEnd = { readonly kind: "left"; readonly outcome: StepOutcome } | Settlement;
+
+/** Walks the steps of a claimed job until one answers, or until the rules say how it goes on. */
+export async function runPlan(run: Run, steps: readonly Step[], params: JsonObject): Promise<Settlement> {
+  run.firstStep = steps[0]?.name;
+  const need = needOf(run.job.op, params);
+  const seen: Seen = {};
+  const outcomes = new Map<string, StepOutcome>();
+  let onWalk = steps;
+
+  for (let number = 1; ; number += 1) {
+    for (const step of onWalk) {
+      const end = await runStep(run, step, { number, steps: onWalk, params, need, seen });
+      if (end.kind !== "left") return end;
+      outcomes.set(step.name, end.outcome);
+      if (end.outcome.kind === "cut" || end.outcome.kind === "no-time") break;
+    }
+
+    const { requeues, bellCuts } = run.progress;
+    const at = { ...leftOf(run, onWalk), nowMs: run.clock.nowMs(), walk: number, requeues, bellCuts };
+    const next = exhausted([...outcomes.values()], at);
+    switch (next.kind) {
+      case "walk-again":
+        await backOff(run, next.delayMs);
+        onWalk = steps.filter(({ name }) => next.steps.includes(name));
+        break;
+      case "requeue":
+        return seen.refusal ?? requeue(run, next.cause, next.knownWaitMs);
+      case "fail":
+        return seen.refusal ?? failed(run, next.error);
+    }
+  }
+}
+
+/** The attempts of one walk on one step: the only loop over attempts. */
+async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
+  const params = paramsFor(step, run.job, walk.params);
+  for (let attempt = 1; ; attempt += 1) {
+    await run.board.read();
+    const ended = endedMeanwhile(run);
+    if (ended !== undefined) return ended;
+    const reason = skipReason(step, factsOf(run, step, walk));
+    if (reason !== undefined) return leave(run, attempt, { step: step.name, kind: "skipped", reason });
+    const left = leftOf(run, [step]);
+    if (left.attemptMs > left.invocationLeftMs) return leave(run, attempt, { step: step.name, kind: "no-time" });
+    if (attempt === 1 && step.name !== run.firstStep) run.note({ kind: "fallback" }, step.name);
+
+    const tried = await runAttempt(run, step, params, attempt, attemptMsMax(run));
+    if (tried.kind === "no-lease") {
+      if (tried.why.kind === "aborted") continue; // whatever cut the wait stands in endedMeanwhile
+      if (tried.why.kind === "infra") throw new Infrastructure("LeaseTableUnreachable", tried.why.error);
+      const until = tried.why.kind === "paused" ? { untilMs: tried.why.untilMs } : {};
+      return leave(run, attempt, { step: step.name, kind: "no-lease", ...until });
+    }
+
+    account(run, step, tried);
+    if (tried.kind === "cut" && tried.by !== "lease-lost") return afterCut(run, step, attempt, tried.by);
+    const failure = judge(run, step, tried, attempt, walk);
+    if (failure.kind === "reply") return failure;
+
+    const stepsLeft = stepsAfter(step, walk).filter(
+      (later) => skipReason(later, factsOf(run, later, walk)) === undefined,
+    );
+    const jitter = run.clock.jitter();
+    const next = decide(failure, { ...leftOf(run, [step]), attempt, stepsLeft: stepsLeft.length, jitter });
+    switch (next.kind) {
+      case "retry":
+        await backOff(run, next.delayMs, step);
+        break;
+      case "advance":
+        return leave(run, attempt + 1, { step: step.name, kind: "failed", failure, atMs: run.clock.nowMs() });
+      case "fail":
+        leave(run, attempt + 1, { step: step.name, kind: "failed", failure, atMs: run.clock.nowMs() });
+        return failed(run, errorOf(failure, step.name));
+    }
+  }
+}
+
+/** What an attempt that ran to its end brought: the job's answer, or a failure. */
+function judge(run: Run, step: Step, tried: Judged, attempt: number, { seen }: Walk): JobReply | Failure {
+  switch (tried.kind) {
+    case "failed":
+      if (tried.failure.kind === "context") seen.tooLongFor = Math.max(seen.tooLongFor ?? 0, step.contextWindow ?? 0);
+      return tried.failure;
+    case "cut":
+      return { kind: "transient", name: "LeaseLost" };
+    case "answered": {
+      const { output, stopReason } = tried;
+      const overflow = failureOfStop(stopReason);
+      if (overflow !== undefined) return overflow;
+      run.steps.push({ step: step.name, outcome: "answered", attempts: attempt });
+      const answer = endedAs(run, { kind: "succeeded", output }, step);
+      if (stopReason === undefined || !step.fallbackOn.includes(stopReason)) return answer;
+      seen.refusal ??= answer;
+      return { kind: "target", name: stopReason };
+    }
+  }
+}
+
+/** A request that was cut short says nothing about its target; what it means for the job depends on who cut it. */
+function afterCut(run: Run, step: Step, attempt: number, by: Exclude<Cut, "attempt" | "lease-lost">): StepEnd {
+  const left = leave(run, attempt + 1, { step: step.name, kind: "cut" });
+  switch (by) {
+    case "deadline":
+      return endedAs(run, { kind: "expired" });
+    case "cancelled":
+      return endedAs(run, { kind: "cancelled" });
+    case "claim-lost":
+      return { kind: "lost" };
+    case "bell":
+      run.add({ bellCuts: run.progress.bellCuts + 1 });
+      return left;
+  }
+}
+
+/** Whatever ended this run while it waited or slept; read before each request, so that none is sent in vain. */
+function endedMeanwhile(run: Run): Settlement | undefined {
+  const nowMs = run.clock.nowMs();
+  switch (run.cutBy) {
+    case "cancelled":
+      return endedAs(run, { kind: "cancelled" });
+    case "claim-lost":
+      return { kind: "lost" };
+    case "bell":
+      return requeue(run, "bell", 0);
+    case undefined:
+    case "attempt":
+    case "deadline":
+    case "lease-lost":
+      break;
+  }
+  if (nowMs >= run.job.deadlineAtMs) return endedAs(run, { kind: "expired" });
+  // A sandbox that was frozen wakes up here: by then the claim may be another's.
+  return nowMs >= run.heldUntilMs ? { kind: "lost" } : undefined;
+}
+
+/** `attempt` is the one that was not begun any more: those before it were made. */
+function leave(run: Run, attempt: number, outcome: StepOutcome): StepEnd & { kind: "left" } {
+  const what =
+    outcome.kind === "skipped" ? outcome.reason.kind : outcome.kind === "failed" ? outcome.failure.name : outcome.kind;
+  run.steps.push({ step: outcome.step, outcome: what, attempts: attempt - 1 });
+  if (outcome.kind === "skipped") run.note({ kind: "step-skipped", reason: outcome.reason.kind }, outcome.step);
+  return { kind: "left", outcome };
+}
+
+/** Adds an attempt up, in the job's budgets and in the metrics. */
+function account(run: Run, step: Step, tried: Attempted): void {
+  const { attempts, requests, providerMs, usage } = run.progress;
+  run.add({
+    attempts: attempts + (spendsLife(tried) ? 1 : 0),
+    requests: requests + 1,
+    providerMs: providerMs + tried.tookMs,
+    usage: addUsage(usage, tried.usage),
+  });
+  run.note(
+    {
+      kind: "attempted",
+      outcome: tried.kind === "failed" ? tried.failure.kind : tried.kind,
+      name:
+        tried.kind === "failed"
+          ? tried.failure.name
+          : tried.kind === "cut"
+            ? tried.by
+            : (tried.stopReason ?? "answered"),
+      tookMs: tried.tookMs,
+      usage: tried.usage,
+      ...(step.price === undefined ? {} : { costUsd: costUsd(tried.usage, step.price) }),
+    },
+    step.name,
+  );
+}
+
+/** Sleeps without a lease, at most 5 s at a time by the rules that allow it; a cut ends it early. */
+async function backOff(run: Run, delayMs: number, step?: Step): Promise<void> {
+  const fromMs = run.clock.nowMs();
+  run.show({ kind: "backoff", step: step?.name ?? run.firstStep ?? "", untilMs: fromMs + delayMs });
+  await run.clock.sleep(delayMs, run.signal);
+  const sleptMs = run.clock.nowMs() - fromMs;
+  run.sleptMs += sleptMs;
+  run.add({ sleptMs: run.progress.sleptMs + sleptMs });
+}
+
+function requeue(run: Run, cause: RequeueCause, knownWaitMs: number | undefined): Settlement {
+  const { requeues } = run.progress;
+  run.add({ requeues: requeues + 1 });
+  const known = knownWaitMs === undefined ? {} : { knownWaitMs };
+  const delayS = requeueDelayS({ ...hidingFacts(run.invocation, run.delivery, run.job), cause, requeues, ...known });
+  return { kind: "requeue", delayS, cause };
+}
+
+/** What the job has left; `steps` are those that an attempt may be made on. */
+function leftOf(run: Run, steps: readonly Step[]): Left {
+  const nowMs = run.clock.nowMs();
+  const longestMs = attemptMsMax(run);
+  return {
+    lane: run.job.lane,
+    lifeAttemptsLeft: attemptsPerLifeMax - run.progress.attempts,
+    deadlineLeftMs: run.job.deadlineAtMs - nowMs,
+    invocationLeftMs: run.invocation.bellAtMs - nowMs,
+    attemptMs: Math.min(longestMs, ...steps.map(({ typicalMs }) => 3 * (typicalMs ?? Infinity))),
+    sleptMs: run.sleptMs,
+  };
+}
+
+/** A job that lowered its lane still runs in the invocation of the queue it came by. */
+function attemptMsMax({ job, delivery }: Run): number {
+  return Math.min(laneLimits[job.lane].attemptMsMax, laneLimits[delivery.lane].attemptMsMax);
+}
+
+function stepsAfter(step: Step, { steps }: Walk): readonly Step[] {
+  return steps.slice(steps.indexOf(step) + 1);
+}
+
+function factsOf(run: Run, step: Step, walk: Walk): StepFacts {
+  const nowMs = run.clock.nowMs();
+  const pausedUntilMs = run.board.head(step.name)?.pausedUntilMs;
+  const { tooLongFor } = walk.seen;
+  return {
+    need: walk.need,
+    nowMs,
+    deadlineLeftMs: run.job.deadlineAtMs - nowMs,
+    stepsAfter: stepsAfter(step, walk),
+    walk: walk.number,
+    ...(pausedUntilMs === undefined ? {} : { pausedUntilMs }),
+    ...(tooLongFor === undefined ? {} : { tooLongFor }),
+  };
+}

@@ -1,0 +1,152 @@
+import type { Cut } from "../core/attempt.ts";
+import type { Claim, JobRow, Progress } from "../core/claim.ts";
+import type { Delivery, Job } from "../core/job.ts";
+import type { Hiding } from "../core/release.ts";
+import type { Happened, Tags } from "../core/noted.ts";
+import type { StepReport } from "../core/reply.ts";
+import type { Stage } from "../core/stage.ts";
+import { stageText } from "../core/stage.ts";
+import type { Clock, StageRow } from "../ports.ts";
+import type { Board } from "./board.ts";
+import type { Invocation } from "./invocation.ts";
+import type { Doing } from "./meter.ts";
+
+/** A claimed job while one delivery runs it: what the loop, the heartbeat and the bell share. */
+export class Run {
+  readonly invocation: Invocation;
+  readonly delivery: Delivery;
+  readonly job: Job;
+  readonly claim: Claim;
+  readonly claimedAtMs: number;
+  /** Fires when the run is cut; whatever is under way for this job ends at once. */
+  readonly signal: AbortSignal;
+  progress: Progress;
+  heldUntilMs: number;
+  /** Slept in this delivery. */
+  sleptMs = 0;
+  steps: StepReport[] = [];
+  /** The step that the plan begins with: an answer of any other is a fallback. */
+  firstStep: string | undefined;
+  #stage: Stage = { kind: "queued" };
+  #stageAtMs: number;
+  #step: string | undefined;
+  #cutBy: Cut | undefined;
+  readonly #abort = new AbortController();
+
+  constructor(invocation: Invocation, delivery: Delivery, job: Job, claim: Claim, row: JobRow, heldUntilMs: number) {
+    this.invocation = invocation;
+    this.delivery = delivery;
+    this.job = job;
+    this.claim = claim;
+    this.progress = progressOf(row);
+    this.heldUntilMs = heldUntilMs;
+    this.signal = this.#abort.signal;
+    this.claimedAtMs = invocation.worker.world.clock.nowMs();
+    this.#stageAtMs = this.claimedAtMs;
+  }
+
+  get clock(): Clock {
+    return this.invocation.worker.world.clock;
+  }
+
+  get board(): Board {
+    return this.invocation.worker.board;
+  }
+
+  get tags(): Tags {
+    return {
+      jobId: this.job.jobId,
+      messageId: this.delivery.messageId,
+      lane: this.job.lane,
+      fence: this.claim.fence,
+      ...targetTags(this.#step),
+    };
+  }
+
+  /** Notes what happened to this job, on the step it is at or on the one named. */
+  note(happened: Happened, step?: string): void {
+    this.invocation.worker.world.telemetry.note({ ...this.tags, ...targetTags(step), ...happened });
+  }
+
+  /** The stage in memory and in the log; the row hears of it with the next write that happens anyway. */
+  show(stage: Stage): void {
+    this.#stage = stage;
+    this.#stageAtMs = this.invocation.worker.world.clock.nowMs();
+    if ("step" in stage) this.#step = stage.step;
+    this.invocation.meter.set(this.delivery, doing(stage));
+    this.note({ kind: "stage", stage: stageText(stage) });
+  }
+
+  get stageRow(): StageRow {
+    return {
+      stage: stageText(this.#stage),
+      stageAtMs: this.#stageAtMs,
+      ...(this.#step === undefined ? {} : { step: this.#step }),
+    };
+  }
+
+  /** The first cut counts: what comes later finds the run ended already. */
+  cut(by: Cut): void {
+    this.#cutBy ??= by;
+    this.#abort.abort(by);
+  }
+
+  /** Why this run was cut, if it was. */
+  get cutBy(): Cut | undefined {
+    return this.#cutBy;
+  }
+
+  add(more: Partial<Progress>): void {
+    this.progress = { ...this.progress, ...more };
+  }
+}
+
+function targetTags(step: string | undefined): Pick<Tags, "model" | "target"> {
+  const [model, target] = step?.split("@") ?? [];
+  return { ...(model === undefined ? {} : { model }), ...(target === undefined ? {} : { target }) };
+}
+
+function doing(stage: Stage): Doing {
+  switch (stage.kind) {
+    case "queued":
+    case "requeued":
+    case "ended":
+      return "working";
+    case "waiting":
+    case "backoff":
+      return "waiting";
+    case "attempt":
+      return "asking";
+  }
+}
+
+function progressOf(row: JobRow): Progress {
+  const { attempts, requests, requeues, releases, bellCuts, bugs, sleptMs, leaseWaitMs, providerMs, usage } = row;
+  return { attempts, requests, requeues, releases, bellCuts, bugs, sleptMs, leaseWaitMs, providerMs, usage };
+}
+
+/** What bounds every hiding of this message; before its envelope is read there is no job. */
+export function hidingFacts({ worker }: Invocation, delivery: Delivery): Hiding & { readonly nowMs: number };
+export function hidingFacts(
+  { worker }: Invocation,
+  delivery: Delivery,
+  job: Job,
+): Hiding & { readonly nowMs: number; readonly deadlineLeftMs: number };
+export function hidingFacts(
+  { worker }: Invocation,
+  delivery: Delivery,
+  job?: Job,
+): Hiding & { readonly nowMs: number } {
+  const { clock } = worker.world;
+  const nowMs = clock.nowMs();
+  const heartbeatSeconds = job?.replyTo?.kind === "taskToken" ? job.replyTo.heartbeatSeconds : undefined;
+  return {
+    nowMs,
+    lane: delivery.lane,
+    receives: delivery.receives,
+    sinceReceiveMs: nowMs - delivery.receivedAtMs,
+    jitter: clock.jitter(),
+    ...(job === undefined ? {} : { deadlineLeftMs: Math.max(0, job.deadlineAtMs - nowMs) }),
+    ...(heartbeatSeconds === undefined ? {} : { heartbeatSeconds }),
+  };
+}

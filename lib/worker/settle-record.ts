@@ -1,0 +1,160 @@
+import { afterGiveBack } from "../core/claim.ts";
+import type { Delivery } from "../core/job.ts";
+import { lastTryMs, storeMsMax, storeRetryMs } from "../core/limits.ts";
+import type { Reply } from "../core/reply.ts";
+import { replyText } from "../core/reply.ts";
+import type { Settlement, Unclaimed } from "../core/settlement.ts";
+import type { Completed } from "../ports.ts";
+import { atMost } from "./at-most.ts";
+import type { Invocation } from "./invocation.ts";
+import { endedAs } from "./replies.ts";
+import type { Run } from "./run.ts";
+import { errorName, Infrastructure } from "./trouble.ts";
+
+/** What the batch response says of a record: deleted by Lambda, or handed out again. */
+export type Settled = "acknowledged" | "again";
+
+/** Ends a record that holds no claim. */
+export async function settleUnclaimed(invocation: Invocation, delivery: Delivery, end: Unclaimed): Promise<Settled> {
+  const { queue, telemetry } = invocation.worker.world;
+  const { messageId } = delivery;
+  switch (end.kind) {
+    case "acknowledge":
+      invocation.visibility.forget(delivery);
+      return "acknowledged";
+    case "hide":
+      await invocation.visibility.hide(delivery, end.delayS);
+      return "again";
+    case "park":
+      await queue.park(delivery, end.reason, end.detail);
+      telemetry.note({ kind: "parked", messageId, lane: delivery.lane, reason: end.reason });
+      invocation.visibility.forget(delivery);
+      return "acknowledged";
+  }
+}
+
+/** Ends a claimed job: the row first, then the message, then the report. */
+export async function settleRun(run: Run, settlement: Settlement): Promise<Settled> {
+  switch (settlement.kind) {
+    case "reply":
+      return storeReply(run, settlement.reply);
+    case "requeue":
+      return requeue(run, settlement);
+    case "lost":
+      return lost(run);
+  }
+}
+
+function lost(run: Run): Settled {
+  run.invocation.worker.world.telemetry.note({ ...run.tags, kind: "claim-lost" });
+  run.invocation.visibility.forget(run.delivery);
+  return "again";
+}
+
+function done(run: Run): Settled {
+  run.invocation.worker.world.telemetry.note({ ...run.tags, kind: "duplicate", why: "done" });
+  run.invocation.visibility.forget(run.delivery);
+  return "acknowledged";
+}
+
+async function requeue(run: Run, { delayS, cause }: Settlement & { kind: "requeue" }): Promise<Settled> {
+  const { clock, jobs, telemetry } = run.invocation.worker.world;
+  const nowMs = clock.nowMs();
+  const notBeforeMs = nowMs + delayS * 1_000;
+  run.show({ kind: "requeued", untilMs: notBeforeMs });
+  try {
+    const given = await lastTry(run.invocation, () =>
+      jobs.giveBack(run.claim, { nowMs, notBeforeMs, progress: run.progress, stage: run.stageRow }),
+    );
+    const end = given.kind === "owned" ? "given-back" : afterGiveBack(given.row, run.claim);
+    switch (end) {
+      case "given-back":
+        break;
+      case "cancelled":
+        return settleRun(run, endedAs(run, { kind: "cancelled" }));
+      case "done":
+        return done(run);
+      case "lost":
+        return lost(run);
+    }
+  } catch (error) {
+    // The claim lapses by itself; only the progress of this delivery is lost with it.
+    telemetry.note({ ...run.tags, kind: "trouble", what: "give back the claim", error: errorName(error) });
+  }
+  if (cause === "trouble") telemetry.note({ ...run.tags, kind: "trouble", what: "run", error: "again" });
+  else telemetry.note({ ...run.tags, kind: "requeued", cause, delayS });
+  await run.invocation.visibility.hide(run.delivery, delayS);
+  return "again";
+}
+
+/** One conditional write, tried until it is answered, for 5 s or until the bell. */
+async function storeReply(run: Run, reply: Reply): Promise<Settled> {
+  const { clock, telemetry } = run.invocation.worker.world;
+  run.show({ kind: "ended", status: reply.status });
+  const text = await fitForRow(run, reply);
+  const triedUntilMs = clock.nowMs() + storeMsMax;
+  for (;;) {
+    try {
+      const completed = await lastTry(run.invocation, () => complete(run, reply, text));
+      if (completed.kind === "stored") {
+        noteReply(run, reply);
+        run.invocation.visibility.forget(run.delivery);
+        return "acknowledged";
+      }
+      return completed.row?.reply === undefined ? lost(run) : done(run);
+    } catch (error) {
+      telemetry.note({ ...run.tags, kind: "reply-store-failed", error: errorName(error) });
+      if (run.invocation.bellHasRung || clock.nowMs() + storeRetryMs > triedUntilMs) return lost(run);
+      await clock.sleep(storeRetryMs);
+    }
+  }
+}
+
+function complete(run: Run, reply: Reply, text: string): Promise<Completed> {
+  const { config, world } = run.invocation.worker;
+  const nowMs = world.clock.nowMs();
+  return world.jobs.complete(run.claim, {
+    nowMs,
+    reply: text,
+    status: reply.status,
+    ttlS: Math.floor(nowMs / 1_000) + config.replies.ttlDays * 86_400,
+    progress: run.progress,
+  });
+}
+
+/** A big output goes to S3 before the row is written; with S3 down it stays inline, while the row takes it. */
+async function fitForRow(run: Run, reply: Reply): Promise<string> {
+  const { config, world } = run.invocation.worker;
+  const text = replyText(reply);
+  if (!("output" in reply) || Buffer.byteLength(text) <= config.replies.inlineBytesMax) return text;
+  try {
+    const { output, ...rest } = reply;
+    const outputRef = await lastTry(run.invocation, () => world.objects.putOutput(reply.jobId, replyText(output)));
+    return replyText({ ...rest, outputRef });
+  } catch (error) {
+    world.telemetry.note({ ...run.tags, kind: "trouble", what: "store the output in S3", error: errorName(error) });
+    return text;
+  }
+}
+
+/** After the bell each write gets a single second. */
+async function lastTry<T>(invocation: Invocation, act: () => Promise<T>): Promise<T> {
+  if (!invocation.bellHasRung) return act();
+  const answer = await atMost(invocation.worker.world.clock, lastTryMs, act());
+  if (answer === "late") throw new Infrastructure("TooLateAfterTheBell");
+  return answer;
+}
+
+function noteReply(run: Run, reply: Reply): void {
+  const { totalMs, sleptMs, leaseWaitMs, fallbackUsed } = reply.meta;
+  run.invocation.worker.world.telemetry.note({
+    ...run.tags,
+    kind: "replied",
+    status: reply.status,
+    ...(reply.ok ? {} : { code: reply.error.code }),
+    totalMs,
+    sleptMs,
+    leaseWaitMs,
+    fallbackUsed,
+  });
+}

@@ -1,0 +1,63 @@
+/** `yours`: go on. `closed`: the bell has rung, nobody begins any more. */
+export type Turn = "yours" | "closed";
+
+/**
+ * Who may run when: records of jobs that never crashed at once, those of a job that crashed once after them, those that
+ * crashed more often alone. A poison job can so take others down with it no more than once.
+ */
+export class Turns {
+  #busy = 0;
+  #closed = false;
+  readonly #afterwards: ((turn: Turn) => void)[] = [];
+  readonly #alone: ((turn: Turn) => void)[] = [];
+
+  /** A record begins its work. */
+  enter(): void {
+    this.#busy += 1;
+  }
+
+  /** A record has settled. Whoever entered must leave, whatever happens. */
+  leave(): void {
+    this.#busy -= 1;
+    this.#admit();
+  }
+
+  /** Resolves when no fresh record is at work any more. */
+  afterTheFresh(): Promise<Turn> {
+    return this.#wait(this.#afterwards);
+  }
+
+  /** Resolves when nothing else is at work; one at a time. */
+  alone(): Promise<Turn> {
+    return this.#wait(this.#alone);
+  }
+
+  /** Sends everybody home who still waits. */
+  close(): void {
+    this.#closed = true;
+    this.#admit();
+  }
+
+  #wait(line: ((turn: Turn) => void)[]): Promise<Turn> {
+    return new Promise((resolve) => {
+      line.push(resolve);
+      this.leave();
+    });
+  }
+
+  #admit(): void {
+    const all = [this.#afterwards, this.#alone];
+    if (this.#closed)
+      return this.#call(
+        all.flatMap((line) => line.splice(0)),
+        "closed",
+      );
+    if (this.#busy > 0) return;
+    this.#call(this.#afterwards.length > 0 ? this.#afterwards.splice(0) : this.#alone.splice(0, 1), "yours");
+  }
+
+  #call(line: readonly ((turn: Turn) => void)[], turn: Turn): void {
+    this.#busy += line.length;
+    for (const admit of line) admit(turn);
+  }
+}

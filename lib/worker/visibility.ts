@@ -1,0 +1,70 @@
+import type { Delivery } from "../core/job.ts";
+import { hideBeyondHoldMs, holdMs } from "../core/limits.ts";
+import type { Queue, Telemetry } from "../ports.ts";
+import { errorName } from "./trouble.ts";
+
+/**
+ * Every ChangeMessageVisibility of one invocation, one call after the other: a heartbeat that is under way must not
+ * land behind the delay of a requeue and undo it.
+ */
+export class Visibility {
+  readonly #queue: Queue;
+  readonly #telemetry: Telemetry;
+  readonly #settled = new Set<string>();
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(queue: Queue, telemetry: Telemetry) {
+    this.#queue = queue;
+    this.#telemetry = telemetry;
+  }
+
+  /** Hides what is still running for as long as a claim holds. A failed entry is tried again by the next beat. */
+  hold(deliveries: readonly Delivery[]): Promise<void> {
+    return this.#inLine(() => {
+      const running = deliveries.filter(({ messageId }) => !this.#settled.has(messageId));
+      return this.#hide(running, (holdMs + hideBeyondHoldMs) / 1_000);
+    });
+  }
+
+  /** Hides a settled message; from here on the heartbeat leaves it alone. */
+  hide(delivery: Delivery, seconds: number): Promise<void> {
+    this.#settled.add(delivery.messageId);
+    return this.#inLine(() => this.#hide([delivery], seconds));
+  }
+
+  /** The record has settled without a hiding. */
+  forget(delivery: Delivery): void {
+    this.#settled.add(delivery.messageId);
+  }
+
+  /** Resolves when no call is under way. */
+  idle(): Promise<void> {
+    return this.#last;
+  }
+
+  #inLine(act: () => Promise<void>): Promise<void> {
+    this.#last = this.#last.then(act);
+    return this.#last;
+  }
+
+  async #hide(deliveries: readonly Delivery[], seconds: number): Promise<void> {
+    if (deliveries.length === 0) return;
+    try {
+      const entries = deliveries.map(({ messageId, receiptHandle }) => ({ messageId, receiptHandle, seconds }));
+      for (const hidden of await this.#queue.hide(entries))
+        if (hidden.kind === "failed") this.#note(hidden.name, hidden.messageId);
+    } catch (error) {
+      // The last visibility brings the message back, and `notBefore` in its row hides it again.
+      this.#note(errorName(error));
+    }
+  }
+
+  #note(error: string, messageId?: string): void {
+    this.#telemetry.note({
+      kind: "trouble",
+      what: "ChangeMessageVisibility",
+      error,
+      ...(messageId === undefined ? {} : { messageId }),
+    });
+  }
+}
