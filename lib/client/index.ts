@@ -1,3 +1,11 @@
+import { dynamoClient, s3Client, sqsClient } from "../aws/clients.ts";
+import { systemClock } from "../aws/clock.ts";
+import { createJobTable } from "../aws/job-table.ts";
+import type { Lane } from "../core/lane.ts";
+import { clientOn } from "./client.ts";
+import type { Client } from "./client.ts";
+import { createOutbox } from "./outbox.ts";
+
 export type { Cancelled } from "./cancel.ts";
 export type { Client } from "./client.ts";
 export type { Job, JobId, JobOf, OutputOf, ParamsOf, ReplyOf, ReplyTo } from "./job.ts";
@@ -6,3 +14,26 @@ export type { JobLine } from "./read-jobs.ts";
 export { JobRefused } from "./submit.ts";
 export type { Submitted } from "./submit.ts";
 export type { Found, WaitOptions, Waited } from "./wait.ts";
+
+/** Names are the stack's outputs. Endpoints and credentials are the SDK's own: `AWS_ENDPOINT_URL_SQS` and the like. */
+export interface ClientOptions {
+  readonly queueUrls: Readonly<Record<Lane, string>>;
+  readonly jobTable: string;
+  /** Takes params over 900 KB; one of the config's `paramsRef.buckets`. Without it such jobs are refused. */
+  readonly bucket?: string;
+  readonly region?: string;
+  /** How long the reply of a cancelled job is kept: the config's `replies.ttlDays`, 7 without it. */
+  readonly ttlDays?: number;
+}
+
+/** For any process with rights on the queues and the table: a Lambda, a server, a laptop. Nothing runs until it is used. */
+export function createClient({ queueUrls, jobTable, bucket, region, ttlDays = 7 }: ClientOptions): Client {
+  const where = region === undefined ? {} : { region };
+  return clientOn({
+    outbox: createOutbox(sqsClient(where), s3Client(where), queueUrls),
+    jobs: createJobTable(dynamoClient(where), jobTable, systemClock),
+    clock: systemClock,
+    ttlDays,
+    ...(bucket === undefined ? {} : { bucket }),
+  });
+}

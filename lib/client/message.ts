@@ -73,8 +73,8 @@ function sized(envelope: Envelope, upload?: Upload): Prepared {
   const body = encode(envelope);
   const bytes = Buffer.byteLength(body);
   if (bytes > sqsMessageBytesMax) {
-    const what = `leaves no room: the message has ${bytes} bytes and SQS takes ${sqsMessageBytesMax}; shorten it, or replyTo or fallback`;
-    return { kind: "refused", fault: faultOf("metadata", what) };
+    const what = `has ${bytes} bytes and SQS takes ${sqsMessageBytesMax}; shorten fallback, replyTo or metadata`;
+    return { kind: "refused", fault: faultOf("body", what) };
   }
   return {
     kind: "ready",

@@ -1,3 +1,4 @@
+import { PutObjectCommand } from "@aws-sdk/client-s3";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { SendMessageBatchCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import type { SQSClient } from "@aws-sdk/client-sqs";
@@ -17,11 +18,7 @@ export type Sent =
   /** `again`: SQS's own trouble; the same entry may go well the next time. */
   | { readonly kind: "failed"; readonly name: string; readonly again: boolean };
 
-export function createOutbox(
-  sqs: SQSClient,
-  s3: () => Promise<S3Client>,
-  queueUrls: Readonly<Record<Lane, string>>,
-): Outbox {
+export function createOutbox(sqs: SQSClient, s3: S3Client, queueUrls: Readonly<Record<Lane, string>>): Outbox {
   return {
     async send(message) {
       await sqs.send(new SendMessageCommand({ QueueUrl: queueUrls[message.lane], ...entry(message) }));
@@ -46,11 +43,8 @@ export function createOutbox(
     },
 
     async upload({ bucket, key, text }) {
-      const { PutObjectCommand } = await import("@aws-sdk/client-s3");
-      const client = await s3();
-      await client.send(
-        new PutObjectCommand({ Bucket: bucket, Key: key, Body: text, ContentType: "application/json" }),
-      );
+      const object = { Bucket: bucket, Key: key, Body: text, ContentType: "application/json" };
+      await s3.send(new PutObjectCommand(object));
     },
   };
 }

@@ -7,10 +7,12 @@ import type { JsonObject } from "../../lib/core/json.ts";
 
 type Output<R> = R extends { output: infer O } ? O : never;
 type ConverseOutput = Output<ReplyOf<"converse">>;
-type RepliedBy<F extends (client: Client) => Promise<unknown>> = Extract<
-  Awaited<ReturnType<F>>,
-  { kind: "replied" }
->["reply"];
+type RepliedBy<F extends (client: Client) => Promise<unknown>> =
+  Awaited<ReturnType<F>> extends infer Waited
+    ? Waited extends { kind: "replied"; reply: infer Reply }
+      ? Reply
+      : never
+    : never;
 
 async function askConverse(client: Client) {
   const jobId = await client.submit({

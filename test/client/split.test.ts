@@ -5,8 +5,12 @@ import { split } from "../../lib/client/split.ts";
 const mebibyte = 1_048_576;
 const entry = (bytes: number) => ({ bytes });
 const sizes = fc.array(
-  fc.oneof(fc.nat({ max: 2_000 }), fc.nat({ max: mebibyte }), fc.constantFrom(mebibyte / 2, mebibyte - 1, mebibyte)),
-  { maxLength: 60 },
+  fc.oneof(
+    { weight: 8, arbitrary: fc.nat({ max: 2_000 }) },
+    { weight: 1, arbitrary: fc.nat({ max: mebibyte }) },
+    { weight: 1, arbitrary: fc.constantFrom(mebibyte / 2, mebibyte - 1, mebibyte) },
+  ),
+  { maxLength: 60, size: "max" },
 );
 
 describe("a list of messages is split for SendMessageBatch", () => {

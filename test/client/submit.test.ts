@@ -33,7 +33,7 @@ beforeEach(async () => {
   );
 });
 
-const outbox = () => createOutbox(sqs, () => Promise.resolve(s3), queueUrls);
+const outbox = () => createOutbox(sqs, s3, queueUrls);
 const clock = {
   nowMs: () => 0,
   sleep: () => Promise.resolve(),
@@ -128,6 +128,7 @@ describe("a submitted job", () => {
       "params.inferenceConfig.temperature",
     ],
     ["params over 900 KB and no bucket", { params: { system: [{ text: "x".repeat(900_000) }] } }, "params"],
+    ["a chain that alone fills a message", { fallback: Array.from({ length: 9_000 }, () => "m".repeat(128)) }, "body"],
     ["a deadline without a zone", { deadlineAt: "2026-12-01T00:00:00" }, "deadlineAt"],
   ];
   test.each(faults)("with %s is refused before it is sent", async (_says, facts, field) => {
@@ -194,6 +195,16 @@ describe("a batch", () => {
     const jobs = Array.from({ length: 7 }, (_, n) => job({ jobId: `j-${n}` }, saying("é".repeat(150_000))));
     expect((await sendAll(jobs)).map(({ kind }) => kind)).toEqual(jobs.map(() => "sent"));
     expect(batchSizes()).toEqual([3, 3, 1]);
+  });
+
+  test("goes in the order of its list, also past a job that waits for S3", async () => {
+    await sendAll([job({ jobId: "a" }, saying("x".repeat(900_000))), job({ jobId: "b" }), job({ jobId: "c" })], bucket);
+    const [request = {}] = requests;
+    expect(entriesOf(request).map(({ MessageBody = "" }) => readBody(MessageBody))).toMatchObject([
+      { envelope: { jobId: "a" } },
+      { envelope: { jobId: "b" } },
+      { envelope: { jobId: "c" } },
+    ]);
   });
 
   test("tells a fault of one and sends the others", async () => {
