@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { middy } from "@middy/core";
+import middy from "@middy/core";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { powertoolsTelemetry } from "../lib/aws/telemetry.ts";
 import { awsWorker, settingsOf } from "../lib/aws/world.ts";

@@ -178,7 +178,7 @@ function nothing(field: string, what: string): Looked {
   return { kind: "nothing", fault: faultOf(field, what) };
 }
 
-function refused(field: string, what: string): Read {
+function refused(field: string, what: string): Extract<Read, { kind: "refused" }> {
   return { kind: "refused", fault: faultOf(field, what) };
 }
 

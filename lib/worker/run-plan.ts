@@ -37,7 +37,7 @@ interface Seen {
 }
 
 /** An attempt whose end says something about its target, or whose lease was lost under it. */
-type Judged = Exclude<Attempted, { kind: "cut" }> | { readonly kind: "cut"; readonly by: "lease-lost" };
+type Judged = Exclude<Attempted, { kind: "cut"; by: Exclude<Cut, "attempt" | "lease-lost"> }>;
 
 /** How a step was left without an answer, or how the job goes on. */
 type StepEnd = { readonly kind: "left"; readonly outcome: StepOutcome } | Settlement;
