@@ -1,6 +1,14 @@
 /** Builders: each test states the facts that differ, these supply the rest. */
+import type { Config } from "../lib/core/config.ts";
+import { ops } from "../lib/core/config.ts";
+import { noUsage } from "../lib/core/attempt.ts";
+import { noProgress } from "../lib/core/claim.ts";
+import type { ClaimAsk, JobRow } from "../lib/core/claim.ts";
 import type { Envelope } from "../lib/core/envelope.ts";
 import type { Delivery, Job } from "../lib/core/job.ts";
+import { holdMs } from "../lib/core/limits.ts";
+import type { ReplyMeta } from "../lib/core/reply.ts";
+import type { Step } from "../lib/core/plan.ts";
 
 export const t0 = Date.UTC(2026, 10, 29, 12);
 
@@ -34,4 +42,106 @@ export const a = {
     contentHash: "h-1",
     ...facts,
   }),
+
+  step: (facts: Partial<Step> = {}): Step => ({
+    name: "fast-text@us-west-2",
+    model: "fast-text",
+    target: "us-west-2",
+    modelId: "us.amazon.nova-lite-v1:0",
+    region: "us-west-2",
+    maxTokens: 4_096,
+    requireHeadroom: false,
+    limit: { start: 20, max: 60 },
+    ops,
+    lacks: [],
+    fallbackOn: [],
+    ...facts,
+  }),
+
+  /** Two models, `fast-text` with two targets and a fallback on `smart-text`. */
+  config: (facts: Partial<Config> = {}): Config => ({
+    models: {
+      "fast-text": {
+        targets: {
+          "us-west-2": target("us.amazon.nova-lite-v1:0", "us-west-2"),
+          "us-east-1": target("us.amazon.nova-lite-v1:0", "us-east-1"),
+        },
+        fallback: ["smart-text@us-west-2"],
+      },
+      "smart-text": {
+        targets: {
+          "us-west-2": target("us.anthropic.claude-sonnet-4-6", "us-west-2"),
+          "us-east-1": target("us.anthropic.claude-sonnet-4-6", "us-east-1"),
+        },
+      },
+    },
+    operations: {},
+    quotaGroups: {},
+    lanes: { rt: { share: 1 }, bg: { share: 0.95 }, bulk: { share: 0.9 } },
+    replies: {
+      ttlDays: 7,
+      inlineBytesMax: 32_768,
+      allow: { sqs: [], eventBuses: [], sns: [], taskTokens: false },
+    },
+    paramsRef: { buckets: [] },
+    logPayloads: false,
+    ...facts,
+  }),
+
+  claimAsk: (facts: Partial<ClaimAsk> = {}): ClaimAsk => ({
+    jobId: "order-8812-summary",
+    contentHash: "h-1",
+    holder: "holder-1",
+    nowMs: t0,
+    heldUntilMs: (facts.nowMs ?? t0) + holdMs,
+    deadlineAtMs: t0 + 3_600_000,
+    enqueuedAtMs: t0,
+    lane: "bg",
+    worker: "worker-1",
+    ...facts,
+  }),
+
+  /** A row with the first claim on it. */
+  row: (facts: Partial<JobRow> = {}): JobRow => ({
+    ...noProgress,
+    jobId: "order-8812-summary",
+    format: 1,
+    contentHash: "h-1",
+    state: "running",
+    holder: "holder-1",
+    fence: 1,
+    givenBack: 0,
+    heldUntilMs: t0 + holdMs,
+    deadlineAtMs: t0 + 3_600_000,
+    enqueuedAtMs: t0,
+    startedAtMs: t0,
+    cancelAsked: false,
+    stage: "waiting",
+    stageAtMs: t0,
+    stageBefore: "queued",
+    lane: "bg",
+    worker: "worker-1",
+    ...facts,
+  }),
+
+  meta: (facts: Partial<ReplyMeta> = {}): ReplyMeta => ({
+    model: "fast-text",
+    fallbackUsed: false,
+    attempts: 1,
+    deliveries: 1,
+    queueMs: 0,
+    leaseWaitMs: 0,
+    providerMs: 0,
+    totalMs: 0,
+    sleptMs: 0,
+    usage: noUsage,
+    steps: [],
+    worker: "worker-1",
+    workerVersion: "0.1.0",
+    ...facts,
+  }),
 };
+
+function target(modelId: string, region: string) {
+  return { modelId, region, limit: { start: 20, max: 60 }, maxTokens: 4_096 };
+}
