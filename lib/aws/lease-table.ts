@@ -7,8 +7,8 @@ import {
 import type { AttributeValue, DynamoDBClient, UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
 import type { Head, Page, PageRef } from "../core/lease.ts";
 import type { LeaseTable, Taken } from "../ports.ts";
-
-type Item = Record<string, AttributeValue>;
+import { attribute, readNumber } from "./row.ts";
+import type { Item } from "./row.ts";
 
 const batchGetKeysMax = 100;
 const batchGetTriesMax = 3;
@@ -26,7 +26,7 @@ const headAttributes: Readonly<Record<keyof Head, string>> = {
  * `pk = L#<ledger>#<page>`: the map `l` of lease id → expiry. `pk = H#<ledger>`: the head. Every verb on a page is one
  * UpdateItem whose condition begins with `attribute_exists(l)`, so that a missing page is a refusal like any other.
  */
-export function leaseTable(dynamo: DynamoDBClient, TableName: string): LeaseTable {
+export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): LeaseTable {
   const update = (pk: string, write: Omit<UpdateItemCommandInput, "TableName" | "Key">) =>
     dynamo.send(new UpdateItemCommand({ TableName, Key: { pk: { S: pk } }, ...write }));
 
@@ -64,7 +64,7 @@ export function leaseTable(dynamo: DynamoDBClient, TableName: string): LeaseTabl
         ConditionExpression: `attribute_exists(l) AND (size(l) <= :room OR (${mine}))`,
         ExpressionAttributeNames: ours.names,
         // Conditions have no arithmetic, so the room is a literal.
-        ExpressionAttributeValues: { ":until": number(untilMs), ":room": number(cap - ids.length) },
+        ExpressionAttributeValues: { ":until": attribute(untilMs), ":room": attribute(cap - ids.length) },
       });
     },
 
@@ -78,7 +78,7 @@ export function leaseTable(dynamo: DynamoDBClient, TableName: string): LeaseTabl
     reclaim: (ref, expired, ids, cap, untilMs) => {
       const ours = named("a", ids);
       const theirs = named("x", Object.keys(expired));
-      const seen = Object.fromEntries(Object.values(expired).map((atMs, index) => [`:x${index}`, number(atMs)]));
+      const seen = Object.fromEntries(Object.values(expired).map((atMs, index) => [`:x${index}`, attribute(atMs)]));
       const asSeen = theirs.paths.map((path, index) => `${path} = :x${index}`).join(" AND ");
       return ask(ref, {
         UpdateExpression: `SET ${setIfAbsent(ours.paths)} REMOVE ${theirs.paths.join(", ")}`,
@@ -86,8 +86,8 @@ export function leaseTable(dynamo: DynamoDBClient, TableName: string): LeaseTabl
         ExpressionAttributeNames: { ...ours.names, ...theirs.names },
         ExpressionAttributeValues: {
           ...seen,
-          ":until": number(untilMs),
-          ":room": number(cap - ids.length + theirs.paths.length),
+          ":until": attribute(untilMs),
+          ":room": attribute(cap - ids.length + theirs.paths.length),
         },
       });
     },
@@ -99,7 +99,7 @@ export function leaseTable(dynamo: DynamoDBClient, TableName: string): LeaseTabl
         // A comparison with what does not exist is false: only leases that are there, and only ever later.
         ConditionExpression: `attribute_exists(l) AND ${ours.paths.map((path) => `${path} <= :until`).join(" AND ")}`,
         ExpressionAttributeNames: ours.names,
-        ExpressionAttributeValues: { ":until": number(untilMs) },
+        ExpressionAttributeValues: { ":until": attribute(untilMs) },
       });
     },
 
@@ -118,8 +118,9 @@ export function leaseTable(dynamo: DynamoDBClient, TableName: string): LeaseTabl
 
     readHeads: async (ledgers) => {
       const heads = new Map<string, Head>();
-      for (let from = 0; from < ledgers.length; from += batchGetKeysMax) {
-        const keys = ledgers.slice(from, from + batchGetKeysMax).map((ledger) => ({ pk: { S: headKey(ledger) } }));
+      const unique = [...new Set(ledgers)]; // DynamoDB refuses a key that comes twice
+      for (let from = 0; from < unique.length; from += batchGetKeysMax) {
+        const keys = unique.slice(from, from + batchGetKeysMax).map((ledger) => ({ pk: { S: headKey(ledger) } }));
         for (const item of await readAll(keys)) heads.set(ledgerOf(item), headOf(item));
       }
       return heads;
@@ -187,10 +188,6 @@ function setIfAbsent(paths: readonly string[]): string {
   return paths.map((path) => `${path} = if_not_exists(${path}, :until)`).join(", ");
 }
 
-function number(value: number): AttributeValue {
-  return { N: String(value) };
-}
-
 /** A row without the map is no page yet. */
 function pageOf(item: Item | undefined): Page | undefined {
   const leases = item?.["l"]?.M;
@@ -200,8 +197,8 @@ function pageOf(item: Item | undefined): Page | undefined {
 function headOf(item: Item): Head {
   return Object.fromEntries(
     headFields.flatMap((field) => {
-      const value = item[headAttributes[field]]?.N;
-      return value === undefined ? [] : [[field, Number(value)]];
+      const value = readNumber(item, headAttributes[field]);
+      return value === undefined ? [] : [[field, value]];
     }),
   );
 }
@@ -217,11 +214,11 @@ function headWrite(seen: Head | undefined, next: Head) {
     const [name, was, will] = [`#${field}`, seen?.[field], next[field]];
     names[name] = headAttributes[field];
     asSeen.push(was === undefined ? `attribute_not_exists(${name})` : `${name} = :was_${field}`);
-    if (was !== undefined) values[`:was_${field}`] = number(was);
+    if (was !== undefined) values[`:was_${field}`] = attribute(was);
     if (will === undefined) removes.push(name);
     else {
       sets.push(`${name} = :will_${field}`);
-      values[`:will_${field}`] = number(will);
+      values[`:will_${field}`] = attribute(will);
     }
   }
   return {

@@ -3,7 +3,7 @@ import type { Head, Page, PageRef } from "../core/lease.ts";
 import type { LeaseTable, Taken } from "../ports.ts";
 
 /** The lease table in memory: each verb is one step that nothing interrupts, as DynamoDB's are. */
-export function memoryLeaseTable(): LeaseTable {
+export function createMemoryLeaseTable(): LeaseTable {
   const pages = new Map<string, Map<string, number>>();
   const heads = new Map<string, Head>();
 
