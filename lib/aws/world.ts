@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Config } from "../core/config.ts";
 import type { Lane } from "../core/lane.ts";
 import { isLane, lanes } from "../core/lane.ts";
+import { ledgersOf } from "../core/plan.ts";
 import type { Telemetry, World } from "../ports.ts";
 import { Board } from "../worker/board.ts";
 import type { Worker } from "../worker/invocation.ts";
@@ -68,10 +69,4 @@ export function awsWorker(config: Config, settings: Settings, telemetry: Telemet
     version: settings.workerVersion,
     digest: (text) => createHash("sha256").update(text).digest("hex"),
   };
-}
-
-function ledgersOf({ models }: Config): string[] {
-  return Object.entries(models).flatMap(([model, { targets }]) =>
-    Object.keys(targets).map((target) => `${model}@${target}`),
-  );
 }

@@ -271,3 +271,10 @@ function numberAt(params: JsonObject, path: readonly string[]): number | undefin
   const found = path.reduce<Json | undefined>((at, key) => (isObject(at) ? at[key] : undefined), params);
   return typeof found === "number" ? found : undefined;
 }
+
+/** Every ledger that a config can take a lease from: one a target. */
+export function ledgersOf({ models }: Config): string[] {
+  return Object.entries(models).flatMap(([model, { targets }]) =>
+    Object.keys(targets).map((target) => `${model}@${target}`),
+  );
+}

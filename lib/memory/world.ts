@@ -1,0 +1,71 @@
+import type { Config } from "../core/config.ts";
+import { laneLimits, queueVisibilityS } from "../core/limits.ts";
+import type { Lane } from "../core/lane.ts";
+import type { Noted } from "../core/noted.ts";
+import { ledgersOf } from "../core/plan.ts";
+import type { World } from "../ports.ts";
+import { Board } from "../worker/board.ts";
+import type { Worker } from "../worker/invocation.ts";
+import { LeaseDesk } from "../worker/lease-desk.ts";
+import type { ScriptText } from "./bedrock-script.ts";
+import { createVirtualClock } from "./clock.ts";
+import type { VirtualClock } from "./clock.ts";
+import { createMemoryJobTable } from "./job-table.ts";
+import type { MemoryJobTable } from "./job-table.ts";
+import { createMemoryLeaseTable } from "./lease-table.ts";
+import { scriptedModels } from "./models.ts";
+import type { ScriptedModels } from "./models.ts";
+import { createMemoryObjects } from "./objects.ts";
+import type { MemoryObjects } from "./objects.ts";
+import { createMemoryQueue } from "./queue.ts";
+import type { MemoryQueue } from "./queue.ts";
+
+/** The World of one lane's workers in memory, under a virtual clock: every adapter is the one the contract suites hold. */
+export interface MemoryWorld extends World {
+  readonly clock: VirtualClock;
+  readonly jobs: MemoryJobTable;
+  readonly queue: MemoryQueue;
+  readonly models: ScriptedModels;
+  readonly objects: MemoryObjects;
+  /** All that was noted, in order. */
+  readonly noted: readonly Noted[];
+}
+
+export function createMemoryWorld(at: {
+  readonly startMs: number;
+  readonly lane: Lane;
+  readonly seed?: number;
+  readonly script?: ScriptText;
+}): MemoryWorld {
+  const clock = createVirtualClock(at.startMs, at.seed);
+  const noted: Noted[] = [];
+  return {
+    clock,
+    jobs: createMemoryJobTable(),
+    leases: createMemoryLeaseTable(),
+    queue: createMemoryQueue(clock, {
+      visibilityS: queueVisibilityS(at.lane),
+      receivesMax: laneLimits[at.lane].receivesMax,
+    }),
+    models: scriptedModels(clock, at.script),
+    objects: createMemoryObjects(),
+    telemetry: { note: (event) => void noted.push(event) },
+    noted,
+  };
+}
+
+/** A container of its own on that world; `world` may wrap it, to lose answers or to count calls. */
+export function createMemoryWorker(world: World, config: Config, lane: Lane): Worker {
+  const board = new Board(world, ledgersOf(config));
+  return {
+    config,
+    world,
+    board,
+    desk: new LeaseDesk(world, board),
+    lane,
+    name: `memory-${lane}`,
+    version: "0",
+    // Long enough for tests to tell contents apart, and the same wherever it is computed.
+    digest: (text) => text,
+  };
+}
