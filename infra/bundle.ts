@@ -22,8 +22,6 @@ export function bundleFunction(entry: string, configJson: string, outdir: string
     mainFields: ["module", "main"],
     legalComments: "none",
     logLevel: "error",
-    // Some of the SDK's dependencies are CommonJS and call require for Node's own modules.
-    banner: { js: 'import{createRequire}from"node:module";const require=createRequire(import.meta.url);' },
   });
   writeFileSync(join(outdir, configFile), configJson);
   return outdir;

@@ -62,26 +62,42 @@ export class ParkedQueue extends Construct {
   }
 }
 
-/** The reason why a queue cannot feed a lane, with what to do about it; undefined: it can. */
-export function unfit(
-  lane: Lane,
-  queue: { readonly fifo: boolean; readonly visibilityS?: number },
-): string | undefined {
-  if (queue.fifo) {
-    return `the ${lane} queue is a FIFO queue; give a standard one: the claim on the jobId already keeps a job from running twice`;
+/** What is known of a queue at synth; of an imported one only whether it is FIFO. */
+export interface QueueFacts {
+  readonly fifo: boolean;
+  readonly visibilityS?: number;
+  readonly retentionS?: number;
+  /** 0: no dead-letter queue. */
+  readonly receivesMax?: number;
+}
+
+/** Why a queue cannot feed a lane, with what to do about it; undefined: it can. */
+export function unfit(lane: Lane, { fifo, ...facts }: QueueFacts): string | undefined {
+  const needed = { visibilityS: queueVisibilityS(lane), receivesMax: laneLimits[lane].receivesMax };
+  const { visibilityS = needed.visibilityS, retentionS = sqsRetentionS, receivesMax = needed.receivesMax } = facts;
+  if (fifo) return "is FIFO; give a standard one, the claim on the jobId already keeps a job from running twice";
+  if (visibilityS < needed.visibilityS) {
+    return `hides a message for ${visibilityS} s; set its visibility to ${needed.visibilityS} s, 6 × the worker's timeout and the batching window`;
   }
-  const visibilityS = queueVisibilityS(lane);
-  if (queue.visibilityS !== undefined && queue.visibilityS < visibilityS) {
-    return `the ${lane} queue hides a message for ${queue.visibilityS} s; set its visibility timeout to ${visibilityS} s, 6 × the worker's timeout and the batch window`;
+  if (receivesMax < needed.receivesMax) {
+    return `dead-letters a job that only waited; give it a dead-letter queue with maxReceiveCount ${needed.receivesMax}`;
+  }
+  if (receivesMax * visibilityS >= retentionS) {
+    return `loses a message before its last receive; set its retention to ${sqsRetentionS} s, or lower its visibility`;
   }
   return undefined;
 }
 
 function refuseUnfit(lane: Lane, queue: IQueue): void {
-  const cfn = queue.node.defaultChild;
-  const visibilityS = cfn instanceof CfnQueue ? (cfn.visibilityTimeout ?? sqsVisibilitySDefault) : undefined;
-  const why = unfit(lane, { fifo: queue.fifo, ...(visibilityS === undefined ? {} : { visibilityS }) });
-  if (why !== undefined) throw new Error(`Sluice: ${why}`);
+  const why = unfit(lane, factsOf(queue));
+  if (why !== undefined) throw new Error(`Sluice: the queue given for ${lane} ${why}`);
 }
 
-const sqsVisibilitySDefault = 30;
+function factsOf(queue: IQueue): QueueFacts {
+  const { fifo } = queue;
+  const cfn = queue.node.tryFindChild("Resource");
+  if (!(queue instanceof Queue) || !(cfn instanceof CfnQueue)) return { fifo };
+  // Absent, SQS's own defaults hold.
+  const { visibilityTimeout: visibilityS = 30, messageRetentionPeriod: retentionS = 345_600 } = cfn;
+  return { fifo, visibilityS, retentionS, receivesMax: queue.deadLetterQueue?.maxReceiveCount ?? 0 };
+}

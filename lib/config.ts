@@ -231,14 +231,15 @@ function unknownStep(config: Config, step: string): string | undefined {
   return `names no target of ${alias}; known: ${known(targets)}`;
 }
 
-/** The way from a fallback back to the model it stands in for: a chain must end. */
+/** The way from a fallback back to the model it stands in for: a chain must end. Told once, by the circle's first model. */
 function comesBack(config: Config, alias: string, start: string): string | undefined {
+  const order = Object.keys(config.models);
   const ways: string[][] = [[start]];
   const seen = new Set<string>();
   for (let way = ways.pop(); way !== undefined; way = ways.pop()) {
     const at = way.at(-1) ?? "";
     if (at === alias) return `comes back: ${[alias, ...way].join(" → ")}; remove one of these fallbacks`;
-    if (seen.has(at)) continue;
+    if (seen.has(at) || order.indexOf(at) < order.indexOf(alias)) continue;
     seen.add(at);
     for (const entry of own(config.models, at)?.fallback ?? []) ways.push([...way, modelOf(entry)]);
   }

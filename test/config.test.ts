@@ -1,0 +1,240 @@
+import { describe, expect, test } from "vitest";
+import repositoryConfig from "../infra/sluice.config.ts";
+import { checkConfig } from "../lib/config.ts";
+
+const place = {
+  modelId: "us.amazon.nova-lite-v1:0",
+  region: "us-west-2",
+  limit: { start: 20, max: 60 },
+  contextWindow: 300_000,
+  maxTokens: 4_096,
+};
+const fast = { targets: { "us-west-2": place } };
+const smart = { targets: { "us-west-2": place, "us-east-1": place } };
+const calm = { models: { "fast-text": fast, "smart-text": smart } };
+
+/** The calm config with one target changed. */
+const at = (facts: object) => ({ models: { "fast-text": { targets: { "us-west-2": { ...place, ...facts } } } } });
+/** The calm config with these chains. */
+const chained = (fastFallback: unknown, smartFallback: unknown = []) => ({
+  models: { "fast-text": { ...fast, fallback: fastFallback }, "smart-text": { ...smart, fallback: smartFallback } },
+});
+const inTarget = "models.fast-text.targets.us-west-2";
+
+function problems(input: unknown): readonly string[] {
+  try {
+    checkConfig(input);
+    return [];
+  } catch (error) {
+    return String(error)
+      .split("\n")
+      .slice(1)
+      .map((line) => line.trim());
+  }
+}
+
+const refused: [says: string, input: unknown, problem: string][] = [
+  ["a limit of zero", at({ limit: { start: 0, max: 60 } }), `${inTarget}.limit.start: must be at least 1; raise it`],
+  ["a negative limit", at({ limit: { start: -1, max: 60 } }), `${inTarget}.limit.start: must be at least 1; raise it`],
+  ["half a lease", at({ limit: { start: 1, max: 1.5 } }), `${inTarget}.limit.max: must be a whole number`],
+  [
+    "a start above the maximum",
+    at({ limit: { start: 61, max: 60 } }),
+    `${inTarget}.limit.start: must not be above max; lower start or raise max`,
+  ],
+  ["no maximum", at({ limit: { start: 1 } }), `${inTarget}.limit.max: is missing; give a number`],
+  [
+    "an answer longer than the window",
+    at({ maxTokens: 300_001 }),
+    `${inTarget}.maxTokens: must not be above contextWindow, input and output share it; lower it`,
+  ],
+  [
+    "a negative price",
+    at({ price: { inputPerMTok: -1, outputPerMTok: 0 } }),
+    `${inTarget}.price.inputPerMTok: must be at least 0; raise it`,
+  ],
+  ["a region that is none", at({ region: "Oregon" }), `${inTarget}.region: must be a region's code, like us-west-2`],
+  [
+    "an ARN for a model",
+    at({ modelId: "arn:aws:bedrock:us-west-2::foundation-model/amazon.nova-lite-v1:0" }),
+    `${inTarget}.modelId: must be the id of a model or an inference profile, like us.amazon.nova-lite-v1:0; no ARN`,
+  ],
+  [
+    "an op that Bedrock has not",
+    at({ ops: ["chat"] }),
+    `${inTarget}.ops.0: must be one of converse, converse_stream, invoke_model`,
+  ],
+  ["no op at all", at({ ops: [] }), `${inTarget}.ops: must not be empty; leave it out instead`],
+  [
+    "a misspelt setting",
+    at({ typicalMS: 1 }),
+    `${inTarget}.typicalMS: is no setting; correct its spelling or remove it`,
+  ],
+  [
+    "a quota group that nobody made",
+    at({ quotaGroup: "nova" }),
+    `${inTarget}.quotaGroup: names no quota group; add it to quotaGroups; known: none`,
+  ],
+  ["no model", { models: {} }, "models: needs at least one model"],
+  [
+    "a model without a target",
+    { models: { "fast-text": { targets: {} } } },
+    "models.fast-text.targets: needs a target; name at least one place that serves this model",
+  ],
+  [
+    "a model's name with @",
+    { models: { "fast@text": fast } },
+    "models.fast@text: is no name; use 1-64 letters, digits, `_`, `.`, `-`, and begin with a letter or digit",
+  ],
+  [
+    "a target's name with #",
+    { models: { m: { targets: { "a#b": place } } } },
+    "models.m.targets.a#b: is no name; use 1-64 letters, digits, `_`, `.`, `-`, and begin with a letter or digit",
+  ],
+  [
+    "a fallback to an unknown model",
+    chained(["clever-text"]),
+    "models.fast-text.fallback.0: names no model of this config; known: fast-text, smart-text",
+  ],
+  [
+    "a fallback to what every object has",
+    chained(["constructor"]),
+    "models.fast-text.fallback.0: names no model of this config; known: fast-text, smart-text",
+  ],
+  [
+    "a fallback to an unknown target",
+    chained([{ step: "smart-text@mars" }]),
+    "models.fast-text.fallback.0: names no target of smart-text; known: us-west-2, us-east-1",
+  ],
+  [
+    "a fallback with two targets",
+    chained(["smart-text@us-west-2@us-east-1"]),
+    "models.fast-text.fallback.0: names no model of this config; known: fast-text, smart-text",
+  ],
+  [
+    "a model that falls back to itself",
+    chained(["fast-text@us-west-2"]),
+    "models.fast-text.fallback.0: comes back: fast-text → fast-text; remove one of these fallbacks",
+  ],
+  [
+    "a chain that comes back",
+    chained(["smart-text"], [{ step: "fast-text" }]),
+    "models.fast-text.fallback.0: comes back: fast-text → smart-text → fast-text; remove one of these fallbacks",
+  ],
+  [
+    "a fallback that is neither name nor object",
+    chained([1]),
+    "models.fast-text.fallback.0: must be a step, `model` or `model@target`, or an object with `step`",
+  ],
+  [
+    "a misspelt setting in a fallback",
+    chained([{ step: "smart-text", maxToken: 1 }]),
+    "models.fast-text.fallback.0.maxToken: is no setting; correct its spelling or remove it",
+  ],
+  [
+    "a share above the whole",
+    { ...calm, lanes: { bg: { share: 1.01 } } },
+    "lanes.bg.share: must be at most 1; lower it",
+  ],
+  ["no share", { ...calm, lanes: { bulk: { share: 0 } } }, "lanes.bulk.share: must be above 0; raise it"],
+  ["a fourth lane", { ...calm, lanes: { slow: {} } }, "lanes.slow: is no setting; correct its spelling or remove it"],
+  [
+    "a budget without prices",
+    { ...at({}), lanes: { bulk: { dailyBudgetUsd: 50 } } },
+    `${inTarget}.price: is missing; lanes.bulk.dailyBudgetUsd cannot be kept without it`,
+  ],
+  [
+    "a bucket by its URL",
+    { ...calm, paramsRef: { buckets: ["s3://in-box"] } },
+    "paramsRef.buckets.0: must be a bucket's bare name",
+  ],
+  [
+    "an inline output that no row takes",
+    { ...calm, replies: { inlineBytesMax: 400_000 } },
+    "replies.inlineBytesMax: must be at most 262144; lower it",
+  ],
+  ["a global limit of zero", { ...calm, global: { limitMax: 0 } }, "global.limitMax: must be at least 1; raise it"],
+  [
+    "an operation's limit of zero",
+    { ...calm, operations: { summarise: { limitMax: 0 } } },
+    "operations.summarise.limitMax: must be at least 1; raise it",
+  ],
+  ["nothing", undefined, "config: is missing; give an object"],
+];
+
+describe("a config is refused, by path and with the remedy, for", () => {
+  test.each(refused)("%s", (_says, input, problem) => expect(problems(input)).toEqual([problem]));
+
+  test("every fault at once", () =>
+    expect(problems({ ...at({ maxTokens: 0, quotaGroup: 7 }), lanes: { rt: { share: 2 } } })).toHaveLength(3));
+});
+
+const accepted: [says: string, input: unknown][] = [
+  ["an answer as long as the window", at({ maxTokens: 300_000 })],
+  ["a limit that starts at its maximum", at({ limit: { start: 60, max: 60 } })],
+  ["the whole as a share", { ...calm, lanes: { bulk: { share: 1 } } }],
+  ["two ways to one model", chained(["smart-text@us-east-1", { step: "smart-text", maxTokens: 100 }])],
+  [
+    "a budget where every target has its price",
+    { ...at({ price: { inputPerMTok: 0, outputPerMTok: 1 } }), lanes: { rt: { dailyBudgetUsd: 1 } } },
+  ],
+];
+
+describe("a config may have", () => {
+  test.each(accepted)("%s", (_says, input) => expect(problems(input)).toEqual([]));
+});
+
+describe("a checked config", () => {
+  test("has every default", () =>
+    expect(checkConfig(calm)).toEqual({
+      ...calm,
+      operations: {},
+      quotaGroups: {},
+      lanes: { rt: { share: 1 }, bg: { share: 0.95 }, bulk: { share: 0.9 } },
+      replies: {
+        ttlDays: 7,
+        inlineBytesMax: 32_768,
+        allow: { sqs: [], eventBuses: [], sns: [], taskTokens: false },
+      },
+      paramsRef: { buckets: [] },
+      logPayloads: false,
+    }));
+
+  test("keeps the order of the targets, which is the order of the plan", () => {
+    const targets = { west: place, east: place, alpha: place };
+    expect(Object.keys(checkConfig({ models: { m: { targets } } }).models["m"]?.targets ?? {})).toEqual([
+      "west",
+      "east",
+      "alpha",
+    ]);
+  });
+
+  test("survives its way through the bundle: checked again it is the same", () => {
+    const once = checkConfig(repositoryConfig);
+    expect(checkConfig(JSON.parse(JSON.stringify(once)))).toEqual(once);
+  });
+
+  test("cannot be changed, at any depth", () => {
+    const { models } = checkConfig(calm);
+    expect(() => Object.assign(models["fast-text"]?.targets["us-west-2"]?.limit ?? {}, { max: 1 })).toThrow(TypeError);
+  });
+
+  test("leaves what it was given as it was", () => {
+    const given = structuredClone(calm);
+    checkConfig(given);
+    given.models["fast-text"].targets["us-west-2"].limit.max = 61;
+    expect(given.models["fast-text"].targets["us-west-2"].limit.max).toBe(61);
+  });
+});
+
+describe("the repository's own config", () => {
+  test("has a fast model that falls back to a smart one, in both regions", () => {
+    const { models } = checkConfig(repositoryConfig);
+    expect(
+      Object.entries(models).map(([name, { targets, fallback }]) => [name, Object.keys(targets), fallback]),
+    ).toEqual([
+      ["fast-text", ["us-west-2", "us-east-1"], ["smart-text"]],
+      ["smart-text", ["us-west-2", "us-east-1"], undefined],
+    ]);
+  });
+});

@@ -1,0 +1,131 @@
+import { Duration } from "aws-cdk-lib";
+import { Queue } from "aws-cdk-lib/aws-sqs";
+import type { QueueProps } from "aws-cdk-lib/aws-sqs";
+import { describe, expect, test } from "vitest";
+import { unfit } from "../../infra/job-queue.ts";
+import { Sluice } from "../../infra/sluice.ts";
+import { lanes } from "../../lib/core/lane.ts";
+import { laneLimits, queueVisibilityS, sqsRetentionS } from "../../lib/core/limits.ts";
+import { Template, config, smallEntry, stack, template } from "./synth.ts";
+
+const built = template();
+const queues = Object.entries(built.findResources("AWS::SQS::Queue"));
+
+describe("the numbers of a lane's queue", () => {
+  test.each(lanes)("%s hides a message for six times the function's timeout and the window", (lane) => {
+    const { functionTimeoutMs, batchWindowS } = laneLimits[lane];
+    expect(queueVisibilityS(lane)).toBeGreaterThanOrEqual((6 * functionTimeoutMs) / 1_000 + batchWindowS);
+  });
+  test.each(lanes)("%s keeps a message until its last receive is over", (lane) =>
+    expect(laneLimits[lane].receivesMax * queueVisibilityS(lane)).toBeLessThan(sqsRetentionS),
+  );
+  test.each(lanes)("%s is found fit by the rule for given queues", (lane) =>
+    expect(
+      unfit(lane, {
+        fifo: false,
+        visibilityS: queueVisibilityS(lane),
+        retentionS: sqsRetentionS,
+        receivesMax: laneLimits[lane].receivesMax,
+      }),
+    ).toBeUndefined(),
+  );
+});
+
+describe("the queues in the template", () => {
+  test("are three lanes, their dead-letter queues, and the parked one", () => expect(queues).toHaveLength(7));
+
+  test.each(queues)("%s is encrypted by SQS and keeps messages for 14 days", (_id, { Properties }) =>
+    expect(Properties).toMatchObject({ SqsManagedSseEnabled: true, MessageRetentionPeriod: 1_209_600 }),
+  );
+
+  test.each(queues)("%s is for TLS only", (id) => {
+    const [policy] = Object.values(
+      built.findResources("AWS::SQS::QueuePolicy", { Properties: { Queues: [{ Ref: id }] } }),
+    );
+    expect(policy?.["Properties"].PolicyDocument.Statement).toMatchObject([
+      {
+        Effect: "Deny",
+        Principal: { AWS: "*" },
+        Action: "sqs:*",
+        Condition: { Bool: { "aws:SecureTransport": "false" } },
+      },
+    ]);
+  });
+
+  test.each(queues)("%s says which queues may dead-letter into it", (id, { Properties }) => {
+    const permission = id.includes("DeadLetters") ? "byQueue" : "denyAll";
+    expect(Properties.RedriveAllowPolicy.redrivePermission).toBe(permission);
+  });
+
+  test.each([
+    ["rt", 540, 50],
+    ["bg", 1_800, 200],
+    ["bulk", 5_401, 200],
+  ] as const)(
+    "%s: visibility %i s, %i receives, then its own dead-letter queue, which knows it by name",
+    (lane, visibilityS, receives) => {
+      const [deadId, dead] = queueOf(`^Llm${lane}QueueDeadLetters`);
+      const [, mine] = queueOf(`^Llm${lane}Queue(?!DeadLetters)`);
+      expect(mine).toMatchObject({
+        VisibilityTimeout: visibilityS,
+        RedrivePolicy: { deadLetterTargetArn: { "Fn::GetAtt": [deadId, "Arn"] }, maxReceiveCount: receives },
+      });
+      expect(JSON.stringify(dead.RedriveAllowPolicy.sourceQueueArns)).toContain(`:${mine.QueueName}"`);
+    },
+  );
+});
+
+const fit: QueueProps = { visibilityTimeout: Duration.seconds(540), retentionPeriod: Duration.days(14) };
+
+const given = (props: QueueProps, receives: number) => {
+  const theirs = stack();
+  const dead = new Queue(theirs, "Dead", props.fifo === true ? { fifo: true } : {});
+  const deadLetterQueue = { queue: dead, maxReceiveCount: receives };
+  const rt = new Queue(theirs, "Mine", { ...props, ...(receives > 0 ? { deadLetterQueue } : {}) });
+  return { theirs, rt, llm: new Sluice(theirs, "Llm", { config: config(), entry: smallEntry, queues: { rt } }) };
+};
+
+describe("a queue of somebody's own", () => {
+  test("feeds its lane, and no queue is made beside it", () => {
+    const { theirs, rt, llm } = given(fit, 50);
+    expect(llm.jobQueues.rt.queue).toBe(rt);
+    const made = Template.fromStack(theirs);
+    // Theirs with its dead-letter queue, two lanes with theirs, and the parked one.
+    expect(Object.keys(made.findResources("AWS::SQS::Queue"))).toHaveLength(2 + 4 + 1);
+    const mappings = Object.values(made.findResources("AWS::Lambda::EventSourceMapping"));
+    expect(mappings.map(({ Properties }) => Properties.EventSourceArn)).toContainEqual(theirs.resolve(rt.queueArn));
+  });
+
+  test.each<[says: string, props: QueueProps, receives: number, remedy: string]>([
+    ["FIFO", { ...fit, fifo: true }, 50, "is FIFO; give a standard one"],
+    [
+      "with too short a visibility",
+      { ...fit, visibilityTimeout: Duration.seconds(539) },
+      50,
+      "hides a message for 539 s; set its visibility to 540 s",
+    ],
+    ["with SQS's own visibility", { retentionPeriod: Duration.days(14) }, 50, "hides a message for 30 s"],
+    ["without a dead-letter queue", fit, 0, "give it a dead-letter queue with maxReceiveCount 50"],
+    ["with too few receives", fit, 49, "maxReceiveCount 50"],
+    [
+      "with too short a retention",
+      { ...fit, retentionPeriod: Duration.seconds(27_000) },
+      50,
+      "set its retention to 1209600 s",
+    ],
+  ])("%s is refused, with the remedy", (_says, props, receives, remedy) =>
+    expect(() => given(props, receives)).toThrow(remedy),
+  );
+
+  test("imported as FIFO is refused too", () => {
+    const theirs = stack();
+    const rt = Queue.fromQueueArn(theirs, "Mine", "arn:aws:sqs:us-west-2:123456789012:mine.fifo");
+    expect(() => new Sluice(theirs, "Llm", { config: config(), entry: smallEntry, queues: { rt } })).toThrow("is FIFO");
+  });
+});
+
+function queueOf(pattern: string) {
+  const found = queues.find(([id]) => new RegExp(pattern, "i").test(id));
+  if (found === undefined) throw new Error(`no queue ${pattern}`);
+  return [found[0], found[1]["Properties"]] as const;
+}

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import { modelStatements } from "../../infra/model-access.ts";
+import { checkConfig } from "../../lib/config.ts";
+import type { TargetConfig } from "../../lib/core/config.ts";
+import { config, stack, target } from "./synth.ts";
+
+/** The statements as text: the ARNs, then the profiles through which alone they may be called. */
+function granted(...targets: readonly Partial<TargetConfig>[]) {
+  const theirs = stack();
+  const places = Object.fromEntries(targets.map((facts, place) => [`t${place}`, target(facts)]));
+  const statements = modelStatements(theirs, checkConfig(config({ models: { m: { targets: places } } })));
+  return statements.map((statement) => {
+    const { Action, Resource, Condition } = theirs.resolve(statement.toStatementJson());
+    expect(Action).toEqual(["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"]);
+    const through = Condition?.StringEquals["bedrock:InferenceProfileArn"];
+    return {
+      may: [Resource].flat().map(short),
+      ...(through === undefined ? {} : { through: [through].flat().map(short) }),
+    };
+  });
+}
+
+/** An ARN from its region on, without the account that nobody knows at synth. */
+function short(arn: unknown): string {
+  const pieces: readonly (string | object)[] = Object(arn)["Fn::Join"][1];
+  const whole = pieces.map((piece) => (typeof piece === "string" ? piece : "")).join("");
+  return whole.replace("arn::bedrock:", "");
+}
+
+const novaLite = "foundation-model/amazon.nova-lite-v1:0";
+const profile = "inference-profile/us.amazon.nova-lite-v1:0";
+
+describe("the right to call Bedrock", () => {
+  test("is for a model in its region, where no profile stands before it", () =>
+    expect(granted({ modelId: "amazon.nova-lite-v1:0" })).toEqual([{ may: [`us-west-2::${novaLite}`] }]));
+
+  test("is for a profile, and through it for the model wherever it routes to", () =>
+    expect(granted({})).toEqual([
+      { may: [`us-west-2::${profile}`] },
+      {
+        may: [`us-west-2::${novaLite}`, `us-east-1::${novaLite}`, `us-east-2::${novaLite}`],
+        through: [`us-west-2::${profile}`],
+      },
+    ]));
+
+  test("is given once for two regions of one profile", () => {
+    const [profiles, models, ...more] = granted({ region: "us-west-2" }, { region: "us-east-1" });
+    expect(more).toEqual([]);
+    expect(profiles?.may).toEqual([`us-west-2::${profile}`, `us-east-1::${profile}`]);
+    expect(models?.through).toEqual(profiles?.may);
+  });
+
+  test("is for the model in no region too, where the profile is global", () =>
+    expect(granted({ modelId: "global.amazon.nova-lite-v1:0" })[1]?.may).toEqual([
+      `us-west-2::${novaLite}`,
+      `::${novaLite}`,
+    ]));
+
+  test("follows the destinations that the config names", () =>
+    expect(
+      granted({ modelId: "eu.amazon.nova-lite-v1:0", region: "eu-west-1", destinationRegions: ["eu-west-3"] })[1]?.may,
+    ).toEqual([`eu-west-1::${novaLite}`, `eu-west-3::${novaLite}`]));
+
+  test("is refused where nobody knows the destinations, with the remedy", () =>
+    expect(() => granted({ modelId: "eu.amazon.nova-lite-v1:0", region: "eu-west-1" })).toThrow(
+      "m@t0: where eu.amazon.nova-lite-v1:0 routes to is not known here; set destinationRegions",
+    ));
+});

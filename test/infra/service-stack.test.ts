@@ -1,0 +1,136 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Bucket } from "aws-cdk-lib/aws-s3";
+import { describe, expect, test } from "vitest";
+import { findings, service, target, template } from "./synth.ts";
+
+const built = template();
+const other = template({
+  models: {
+    big: {
+      targets: { here: target({ modelId: "amazon.nova-pro-v1:0", region: "eu-west-1", limit: { start: 1, max: 1 } }) },
+    },
+  },
+  global: { limitMax: 1 },
+  paramsRef: { buckets: ["in-box"] },
+});
+
+const only = (type: string, from = built) => Object.values(from.findResources(type));
+
+describe("the tables", () => {
+  test("are keyed by jobId and by pk", () =>
+    expect(only("AWS::DynamoDB::Table").map(({ Properties }) => Properties.KeySchema)).toEqual([
+      [{ AttributeName: "jobId", KeyType: "HASH" }],
+      [{ AttributeName: "pk", KeyType: "HASH" }],
+    ]));
+
+  test.each(Object.entries(built.findResources("AWS::DynamoDB::Table")))(
+    "%s is paid by request, encrypted, restorable, rid of old rows, and outlives the stack",
+    (_id, table) =>
+      expect(table).toMatchObject({
+        DeletionPolicy: "Retain",
+        UpdateReplacePolicy: "Retain",
+        Properties: {
+          BillingMode: "PAY_PER_REQUEST",
+          SSESpecification: { SSEEnabled: true },
+          PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+          TimeToLiveSpecification: { AttributeName: "ttl", Enabled: true },
+          DeletionProtectionEnabled: true,
+        },
+      }),
+  );
+});
+
+describe("the replies bucket", () => {
+  const [bucket] = only("AWS::S3::Bucket");
+
+  test("is encrypted, closed to the public, without old versions, and outlives the stack", () => {
+    expect(bucket).toMatchObject({
+      DeletionPolicy: "Retain",
+      Properties: {
+        BucketEncryption: {
+          ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: "AES256" } }],
+        },
+        PublicAccessBlockConfiguration: {
+          BlockPublicAcls: true,
+          BlockPublicPolicy: true,
+          IgnorePublicAcls: true,
+          RestrictPublicBuckets: true,
+        },
+      },
+    });
+    expect(bucket?.["Properties"]).not.toHaveProperty("VersioningConfiguration");
+  });
+
+  test("is for TLS only", () =>
+    expect(only("AWS::S3::BucketPolicy")[0]?.["Properties"].PolicyDocument.Statement).toMatchObject([
+      { Effect: "Deny", Action: "s3:*", Condition: { Bool: { "aws:SecureTransport": "false" } } },
+    ]));
+
+  test("keeps an output as long as its reply", () => {
+    const [kept] = only("AWS::S3::Bucket", template({ replies: { ttlDays: 3 } }));
+    expect(kept?.["Properties"].LifecycleConfiguration.Rules).toMatchObject([
+      { ExpirationInDays: 3, Status: "Enabled" },
+    ]);
+  });
+});
+
+describe("the stack", () => {
+  test("goes wholly, once it is made removable", () => {
+    for (const removable of [true, "true"]) {
+      const resources = Object.values<{ DeletionPolicy?: string }>(template({}, { removable }).toJSON()["Resources"]);
+      expect(resources.filter(({ DeletionPolicy }) => DeletionPolicy === "Retain")).toEqual([]);
+      expect(JSON.stringify(resources)).toContain('"DeletionProtectionEnabled":false');
+    }
+  });
+
+  test.each(["AWS::SQS::Queue", "AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::SQS::QueuePolicy"])(
+    "keeps every %s as it is when the models change",
+    (type) => expect(other.findResources(type)).toEqual(built.findResources(type)),
+  );
+
+  test("tells where to send and where to look", () =>
+    expect(Object.keys(built.findOutputs("*"))).toEqual([
+      "rtQueueUrl",
+      "rtQueueArn",
+      "bgQueueUrl",
+      "bgQueueArn",
+      "bulkQueueUrl",
+      "bulkQueueArn",
+      "parkedQueueUrl",
+      "parkedQueueArn",
+      "jobTableName",
+      "leaseTableName",
+      "repliesBucketName",
+    ]));
+
+  test("is the same from one synthesis to the next, code included", () =>
+    expect(template().toJSON()).toEqual(built.toJSON()));
+});
+
+describe("cdk-nag", () => {
+  test("finds nothing", () => expect(findings(service({ paramsRef: { buckets: ["in-box"] } }))).toEqual([]));
+  test("would find a bucket that anybody may read without TLS", () => {
+    const stack = service();
+    expect(new Bucket(stack, "Careless").node.id).toBe("Careless");
+    expect(findings(stack)).toEqual(["AwsSolutions-S1", "AwsSolutions-S10"]);
+  });
+});
+
+const worker = join(import.meta.dirname, "../../functions/worker.ts");
+
+describe("the app", () => {
+  test.skipIf(!existsSync(worker))(
+    "synthesizes without credentials, with every check of CDK on",
+    () => {
+      const outdir = mkdtempSync(join(tmpdir(), "sluice-app-"));
+      const { CDK_VALIDATION: _off, AWS_PROFILE: _profile, ...env } = process.env;
+      const app = join(import.meta.dirname, "../../infra/app.ts");
+      execFileSync(process.execPath, [app], { env: { ...env, CDK_OUTDIR: outdir }, stdio: "pipe" });
+      expect(existsSync(join(outdir, "Sluice.template.json"))).toBe(true);
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,163 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { settingsOf } from "../../lib/aws/world.ts";
+import type { Lane } from "../../lib/core/lane.ts";
+import { lanes } from "../../lib/core/lane.ts";
+import { laneLimits } from "../../lib/core/limits.ts";
+import { template } from "./synth.ts";
+
+const built = template({ paramsRef: { buckets: ["in-box"] } });
+
+/** The one resource of a type that belongs to a lane's worker, with its logical id. */
+function of(lane: Lane, type: string) {
+  const [found, ...more] = Object.entries(built.findResources(type)).filter(([id]) =>
+    id.toLowerCase().startsWith(`llm${lane}worker`),
+  );
+  if (found === undefined || more.length > 0) throw new Error(`not one ${type} of ${lane}`);
+  return { id: found[0], properties: found[1]["Properties"] };
+}
+
+describe("a lane's worker", () => {
+  test.each([
+    ["rt", 90],
+    ["bg", 300],
+    ["bulk", 900],
+  ] as const)("%s has a timeout of %i s, Node 24 on arm64, 512 MB, JSON logs and no tracing", (lane, timeoutS) => {
+    const { properties } = of(lane, "AWS::Lambda::Function");
+    expect(properties).toMatchObject({
+      Timeout: timeoutS,
+      Runtime: "nodejs24.x",
+      Architectures: ["arm64"],
+      MemorySize: 512,
+      Handler: "index.handler",
+      LoggingConfig: { LogFormat: "JSON", LogGroup: { Ref: of(lane, "AWS::Logs::LogGroup").id } },
+    });
+    expect(properties).not.toHaveProperty("TracingConfig");
+  });
+
+  test.each(lanes)("%s logs for 30 days", (lane) =>
+    expect(of(lane, "AWS::Logs::LogGroup").properties.RetentionInDays).toBe(30),
+  );
+
+  test("of every lane comes from one bundle", () =>
+    expect(new Set(lanes.map((lane) => JSON.stringify(of(lane, "AWS::Lambda::Function").properties.Code))).size).toBe(
+      1,
+    ));
+
+  test.each(lanes)("%s finds its tables, queues and bucket in its environment, as references", (lane) => {
+    const { Variables } = of(lane, "AWS::Lambda::Function").properties.Environment;
+    const refs = Object.fromEntries(
+      Object.entries<{ Ref?: string }>(Variables).map(([name, value]) => [
+        name,
+        value.Ref?.replace(/[0-9A-F]{8}$/, "") ?? value,
+      ]),
+    );
+    const laneQueue = `Llm${lane.charAt(0).toUpperCase()}${lane.slice(1)}Queue`;
+    expect(refs).toEqual({
+      SLUICE_LANE: lane,
+      SLUICE_QUEUE_URL: laneQueue,
+      SLUICE_PARKED_QUEUE_URL: "LlmParkedQueue",
+      SLUICE_JOB_TABLE: "LlmJobTable",
+      SLUICE_LEASE_TABLE: "LlmLeaseTable",
+      SLUICE_BUCKET: "LlmRepliesBucket",
+      POWERTOOLS_SERVICE_NAME: "sluice",
+      POWERTOOLS_METRICS_NAMESPACE: "Sluice",
+    });
+  });
+
+  test.each(lanes)("%s is told all that its handler asks for", (lane) => {
+    const { Variables } = of(lane, "AWS::Lambda::Function").properties.Environment;
+    const told = Object.entries(Variables).map(([name, value]) => [name, typeof value === "string" ? value : name]);
+    expect(settingsOf(Object.fromEntries(told)).lane).toBe(lane);
+  });
+
+  test.each([
+    ["rt", { BatchSize: 1, ScalingConfig: { MaximumConcurrency: 72 } }],
+    ["bg", { BatchSize: 5, ScalingConfig: { MaximumConcurrency: 28 } }],
+    ["bulk", { BatchSize: 10, ScalingConfig: { MaximumConcurrency: 13 }, MaximumBatchingWindowInSeconds: 1 }],
+  ] as const)("%s is fed through its alias live, with partial batch responses", (lane, numbers) => {
+    const { properties } = of(lane, "AWS::Lambda::EventSourceMapping");
+    const alias = of(lane, "AWS::Lambda::Alias");
+    expect(properties).toMatchObject({ ...numbers, FunctionResponseTypes: ["ReportBatchItemFailures"] });
+    expect(JSON.stringify(properties.FunctionName)).toContain(`{"Ref":"${alias.id}"}`);
+    expect(alias.properties).toMatchObject({
+      Name: "live",
+      FunctionName: { Ref: of(lane, "AWS::Lambda::Function").id },
+    });
+    expect(properties.MaximumBatchingWindowInSeconds ?? 0).toBe(laneLimits[lane].batchWindowS);
+  });
+});
+
+interface Statement {
+  readonly Action: string | readonly string[];
+  readonly Resource: unknown;
+  readonly Effect: string;
+}
+
+const statements = (lane: Lane): readonly Statement[] =>
+  of(lane, "AWS::IAM::Policy").properties.PolicyDocument.Statement;
+
+/** Everything that a lane's worker may do, as `actions: where`. */
+const rights = (lane: Lane) =>
+  statements(lane).map(({ Action, Resource }) => {
+    const where = JSON.stringify(Resource).replaceAll(/[0-9A-F]{8}(?=")/g, "");
+    return `${[Action]
+      .flat()
+      .map((action) => action.split(":")[1])
+      .join(" ")}: ${where}`;
+  });
+
+describe("the rights of a lane's worker", () => {
+  test.each(lanes)("%s has one policy, no managed one, and nothing with * but keys in S3", (lane) => {
+    expect(of(lane, "AWS::IAM::Role").properties).not.toHaveProperty("ManagedPolicyArns");
+    for (const { Action, Resource } of each(lane)) {
+      expect(Action).not.toContain("*");
+      expect(Action.startsWith("s3:") || !Resource.includes("*")).toBe(true);
+      expect(Resource).not.toMatch(/"\*"|:::\*/);
+    }
+  });
+
+  test("are these and no others", () =>
+    expect(rights("bg")).toEqual([
+      'CreateLogStream PutLogEvents: {"Fn::GetAtt":["LlmBgWorkerLogs","Arn"]}',
+      'ChangeMessageVisibility DeleteMessage GetQueueAttributes ReceiveMessage: {"Fn::GetAtt":["LlmBgQueue","Arn"]}',
+      'BatchGetItem GetItem UpdateItem: [{"Fn::GetAtt":["LlmJobTable","Arn"]},{"Fn::GetAtt":["LlmLeaseTable","Arn"]}]',
+      'SendMessage: {"Fn::GetAtt":["LlmParkedQueue","Arn"]}',
+      expect.stringMatching(/^InvokeModel InvokeModelWithResponseStream: .*inference-profile/),
+      expect.stringMatching(/^InvokeModel InvokeModelWithResponseStream: .*foundation-model/),
+      'PutObject: {"Fn::Join":["",[{"Fn::GetAtt":["LlmRepliesBucket","Arn"]},"/outputs/*"]]}',
+      'GetObject: {"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":s3:::in-box/*"]]}',
+      'ListBucket: {"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":s3:::in-box"]]}',
+    ]));
+
+  test("are the same in every lane, but for its own queue and log", () => {
+    const [rt, bg, bulk] = lanes.map((lane) =>
+      rights(lane).map((right) => right.replaceAll(new RegExp(`Llm${lane}`, "gi"), "Lane")),
+    );
+    expect([rt, bulk]).toEqual([bg, bg]);
+  });
+
+  test("cover every call that the adapters make", () => {
+    const adapters = new URL("../../lib/aws/", import.meta.url);
+    const sources = readdirSync(adapters).map((file) => readFileSync(new URL(file, adapters), "utf8"));
+    const calls = new Set(sources.join("").match(/\b[A-Z]\w+(?=Command\()/g));
+    const may = new Set(each("bg").map(({ Action }) => Action.split(":")[1] ?? ""));
+    expect([...calls].map((call) => actionOf[call] ?? call).filter((action) => !may.has(action))).toEqual([]);
+  });
+
+  test("read no bucket unless the config names one", () =>
+    expect(JSON.stringify(template().findResources("AWS::IAM::Policy"))).not.toContain("s3:GetObject"));
+});
+
+/** The action that allows a call, where it has another name. */
+const actionOf: Readonly<Record<string, string>> = {
+  ChangeMessageVisibilityBatch: "ChangeMessageVisibility",
+  Converse: "InvokeModel",
+  ConverseStream: "InvokeModelWithResponseStream",
+};
+
+function each(lane: Lane) {
+  return statements(lane).flatMap(({ Action, Resource }) =>
+    [Action].flat().map((action) => ({ Action: action, Resource: JSON.stringify(Resource) })),
+  );
+}
