@@ -115,6 +115,7 @@ function runWhileParentLives(program: string, args: readonly string[]) {
   return {
     runs: () => shell.pid !== undefined && shell.exitCode === null,
     stop: async () => {
+      shell.ref(); // now it is waited for, and may be the last thing that is
       shell.stdin.end();
       await ended;
     },
