@@ -271,11 +271,11 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
       await table.writeHead(first, undefined, { lim: 1 });
       await table.writeHead(last, undefined, { lim: 2 });
       const heads = await table.readHeads([...many, first]);
-      expect([...heads].toSorted()).toEqual(
-        [
+      expect(heads).toEqual(
+        new Map([
           [first, { lim: 1 }],
           [last, { lim: 2 }],
-        ].toSorted(),
+        ]),
       );
     });
   });
@@ -283,7 +283,7 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
   const sends = name === "memory" ? 0 : 1;
   const costs: readonly [says: string, requests: number, act: (held: PageRef) => Promise<unknown>][] = [
     ["a take", 1, (held) => table.take(held, ["b"], 5, 1_000)],
-    ["a take of ten", 1, (held) => table.take(held, [..."0123456789"], 11, 1_000)],
+    ["a take of ten", 1, (held) => table.take(held, "0123456789".split(""), 11, 1_000)],
     ["a refused take", 1 + refusalReads, (held) => table.take(held, ["b"], 1, 1_000)],
     ["a reclaim", 1, (held) => table.reclaim(held, { a: 1_000 }, ["b"], 1, 2_000)],
     ["a renewal", 1, (held) => table.renew(held, ["a"], 2_000)],

@@ -1,4 +1,4 @@
-import { fc, test as property } from "@fast-check/vitest";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { holderStopsAtMs, isReclaimable, laneCap, onRefused, pageCap, pageCount } from "../../lib/core/lease.ts";
 import type { OnRefused, Page } from "../../lib/core/lease.ts";
@@ -28,17 +28,22 @@ describe("the pages of a ledger", () => {
     expect(Array.from({ length: pages }, (_, page) => pageCap(cap, page, pages))).toEqual(parts),
   );
 
-  property.prop([fc.integer({ min: 1, max: 10_000 }), fc.double({ min: 0.01, max: 1, noNaN: true })])(
-    "hold the lane's cap exactly, each within its size",
-    (limitMax, share) => {
-      const [pages, cap] = [pageCount(limitMax), laneCap(limitMax, share)];
-      const parts = Array.from({ length: pages }, (_, page) => pageCap(cap, page, pages));
-      expect(parts.reduce((sum, part) => sum + part, 0)).toBe(cap);
-      expect(Math.max(...parts)).toBeLessThanOrEqual(leasesPerPage);
-      // Those that hold none are the last ones: so many are open, and they are the first.
-      expect(parts.filter((part) => part > 0)).toEqual(parts.slice(0, Math.min(cap, pages)));
-    },
-  );
+  test("hold the lane's cap exactly, each within its size", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 10_000 }),
+        fc.double({ min: 0.01, max: 1, noNaN: true }),
+        (limitMax, share) => {
+          const [pages, cap] = [pageCount(limitMax), laneCap(limitMax, share)];
+          const parts = Array.from({ length: pages }, (_, page) => pageCap(cap, page, pages));
+          expect(parts.reduce((sum, part) => sum + part, 0)).toBe(cap);
+          expect(Math.max(...parts)).toBeLessThanOrEqual(leasesPerPage);
+          // Those that hold none are the last ones: so many are open, and they are the first.
+          expect(parts.filter((part) => part > 0)).toEqual(parts.slice(0, Math.min(cap, pages)));
+        },
+      ),
+    );
+  });
 });
 
 describe("a lane's cap", () => {
@@ -62,15 +67,21 @@ describe("a lease's end", () => {
     ["but then", t0 - 3_001, true],
   ])("comes for others %s", (_says, expiresAtMs, over) => expect(isReclaimable(expiresAtMs, t0)).toBe(over));
 
-  property.prop([fc.integer({ min: -2_500, max: 2_500 }), fc.integer({ min: -2_500, max: 2_500 }), fc.nat(60_000)])(
-    "never comes for others first while clocks differ by 5 s at most",
-    (holdersSkewMs, othersSkewMs, ageMs) => {
-      const nowMs = t0 + ageMs;
-      const holds = nowMs + holdersSkewMs < holderStopsAtMs(t0 + 30_000);
-      const taken = isReclaimable(t0 + 30_000, nowMs + othersSkewMs);
-      expect(holds && taken).toBe(false);
-    },
-  );
+  test("never comes for others first while clocks differ by 5 s at most", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: -2_500, max: 2_500 }),
+        fc.integer({ min: -2_500, max: 2_500 }),
+        fc.nat(60_000),
+        (holdersSkewMs, othersSkewMs, ageMs) => {
+          const nowMs = t0 + ageMs;
+          const holds = nowMs + holdersSkewMs < holderStopsAtMs(t0 + 30_000);
+          const taken = isReclaimable(t0 + 30_000, nowMs + othersSkewMs);
+          expect(holds && taken).toBe(false);
+        },
+      ),
+    );
+  });
 });
 
 describe("the verdict on the page that refused", () => {

@@ -1,4 +1,4 @@
-import { fc, test as property } from "@fast-check/vitest";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Head } from "../../lib/core/lease.ts";
 import { cut, limitOf, pauseDay, raise, sameHead } from "../../lib/core/limit.ts";
@@ -76,19 +76,20 @@ describe("a throttle", () => {
   test("remembers when the limit was raised", () =>
     expect(cut({ lim: 30, raisedAtMs: t0 - 9 }, bounds, t0)).toMatchObject({ raisedAtMs: t0 - 9 }));
 
-  property.prop([anyHead, anyBounds, fc.nat(1_000_000)])(
-    "never raises, and never cuts below one",
-    (head, limits, retryAfterMs) => {
-      const after = cut(head, limits, t0, retryAfterMs);
-      if (after === undefined) return;
-      const [was, is] = [limitOf(head, limits), limitOf(after, limits)];
-      expect(is).toBeGreaterThanOrEqual(1);
-      expect(is).toBeLessThanOrEqual(was);
-      expect(after.pausedUntilMs).toBeGreaterThanOrEqual(head?.pausedUntilMs ?? 0);
-      // One cut a cooldown.
-      expect(cut(after, limits, t0 + 2_000)).toBeUndefined();
-    },
-  );
+  test("never raises, and never cuts below one", () => {
+    fc.assert(
+      fc.property(anyHead, anyBounds, fc.nat(1_000_000), (head, limits, retryAfterMs) => {
+        const after = cut(head, limits, t0, retryAfterMs);
+        if (after === undefined) return;
+        const [was, is] = [limitOf(head, limits), limitOf(after, limits)];
+        expect(is).toBeGreaterThanOrEqual(1);
+        expect(is).toBeLessThanOrEqual(was);
+        expect(after.pausedUntilMs).toBeGreaterThanOrEqual(head?.pausedUntilMs ?? 0);
+        // One cut a cooldown.
+        expect(cut(after, limits, t0 + 2_000)).toBeUndefined();
+      }),
+    );
+  });
 });
 
 describe("the end of a day's quota", () => {
@@ -135,17 +136,18 @@ describe("a raise by time", () => {
     expect(raise(head, bounds, out, t0)).toEqual(after && { ...after, raisedAtMs: t0 }),
   );
 
-  property.prop([anyHead, anyBounds, fc.nat(200)])(
-    "never passes the maximum, and always raises",
-    (head, limits, out) => {
-      const after = raise(head, limits, out, t0);
-      if (after === undefined) return;
-      expect(limitOf(after, limits)).toBeGreaterThan(limitOf(head, limits));
-      expect(after.lim).toBeLessThanOrEqual(limits.limitMax);
-      // One raise each 2 s.
-      expect(raise(after, limits, out, t0 + 1_999)).toBeUndefined();
-    },
-  );
+  test("never passes the maximum, and always raises", () => {
+    fc.assert(
+      fc.property(anyHead, anyBounds, fc.nat(200), (head, limits, out) => {
+        const after = raise(head, limits, out, t0);
+        if (after === undefined) return;
+        expect(limitOf(after, limits)).toBeGreaterThan(limitOf(head, limits));
+        expect(after.lim).toBeLessThanOrEqual(limits.limitMax);
+        // One raise each 2 s.
+        expect(raise(after, limits, out, t0 + 1_999)).toBeUndefined();
+      }),
+    );
+  });
 
   test("finds a true 12 under a start of 40 in half a minute", () => {
     let head: Head | undefined;
