@@ -1,0 +1,107 @@
+/** The rules of the house, held on every file. */
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const sources = globSync("{lib,functions,infra,test}/**/*.ts", { cwd: root }).toSorted();
+const textOf = (file: string) => readFileSync(join(root, file), "utf8");
+
+/** A file without its comments. */
+const codeOf = (file: string) => textOf(file).replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+
+/** What a file imports: other files by their path from the root, packages by their name. */
+function importsOf(file: string): string[] {
+  const specifiers = [
+    ...textOf(file).matchAll(/^(?:import|export)\b[^;]*?from "([^"]+)"|^import "([^"]+)"|\bimport\("([^"]+)"\)/gm),
+  ];
+  return specifiers
+    .map(([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? "")
+    .map((name) => (name.startsWith(".") ? relative(root, join(root, dirname(file), name)) : name));
+}
+
+const isFile = (name: string) => /^(lib|functions|infra|test)\//.test(name);
+
+/** The floors, and what each may stand on. */
+const floors: readonly { readonly says: string; readonly floor: RegExp; readonly standsOn: RegExp }[] = [
+  { says: "core stands on nothing but itself", floor: /^lib\/core\//, standsOn: /^lib\/core\// },
+  { says: "the ports speak the core's words", floor: /^lib\/ports\.ts$/, standsOn: /^lib\/core\// },
+  { says: "the config is checked by a library", floor: /^lib\/config\.ts$/, standsOn: /^lib\/core\/|^zod$/ },
+  {
+    says: "the worker sees the core and the ports, and no adapter",
+    floor: /^lib\/worker\//,
+    standsOn: /^lib\/(core|worker)\/|^lib\/ports\.ts$/,
+  },
+  {
+    says: "memory needs neither AWS nor Node",
+    floor: /^lib\/memory\//,
+    standsOn: /^lib\/(core|worker|memory)\/|^lib\/ports\.ts$|^zod$/,
+  },
+  {
+    says: "the adapters alone, and the client over them, know the SDK",
+    floor: /^lib\/(aws|client)\//,
+    standsOn: /^lib\/(core|worker|aws|client)\/|^lib\/ports\.ts$|^node:|^@aws-sdk|^@smithy|^@aws-lambda-powertools/,
+  },
+  {
+    says: "a function is its adapters and the worker",
+    floor: /^functions\//,
+    standsOn: /^lib\/|^node:|^@middy|^aws-lambda$/,
+  },
+  {
+    says: "the stack shares numbers and config with the runtime, nothing else",
+    floor: /^infra\/(?!local\/)/,
+    standsOn: /^lib\/(core\/|config\.ts$)|^infra\/(?!local\/)|^node:|^aws-cdk-lib|^constructs$|^cdk-nag$|^esbuild$/,
+  },
+  { says: "the local service may use all of it", floor: /^infra\/local\//, standsOn: /^(lib|infra)\/|^node:|^[a-z@]/ },
+  { says: "tests may look at everything", floor: /^test\//, standsOn: /./ },
+];
+
+describe("arrows point one way", () => {
+  test.each(floors)("$says", ({ floor, standsOn }) => {
+    const astray = sources
+      .filter((file) => floor.test(file))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter((name) => !standsOn.test(name))
+          .map((name) => `${file} imports ${name}`),
+      );
+    expect(astray).toEqual([]);
+  });
+
+  test("every file belongs to one floor", () => {
+    expect(sources.filter((file) => floors.filter(([floor]) => floor.test(file)).length !== 1)).toEqual([]);
+  });
+});
+
+test("the core has no clock, no dice, no environment and no IO", () => {
+  const impure =
+    /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\.|\bset(Timeout|Interval|Immediate)\b|\bcrypto\b|\bconsole\b|\bawait\b|\basync\b|\bfetch\(/;
+  const core = sources.filter((file) => file.startsWith("lib/core/"));
+  expect(core.flatMap((file) => impure.exec(codeOf(file))?.map((found) => `${file}: ${found}`) ?? [])).toEqual([]);
+});
+
+test("no file is longer than one reads without getting lost", () => {
+  const linesMax = 330;
+  const long = sources.filter((file) => !file.startsWith("test/") && textOf(file).split("\n").length > linesMax);
+  expect(long).toEqual([]);
+});
+
+describe("nothing is left lying about", () => {
+  /** Where a reader, Lambda or a command comes in. */
+  const doors =
+    /^(functions\/|infra\/app\.ts|infra\/local\/(start|environment-child)\.ts|lib\/client\/index\.ts|test\/.*\.test\.ts|test\/.*\.config\.ts|test\/bench\/|test\/a\.ts)/;
+  const imported = new Set(sources.flatMap(importsOf).filter(isFile));
+
+  test("every file is a door or is imported", () => {
+    expect(sources.filter((file) => !doors.test(file) && !file.endsWith(".d.ts") && !imported.has(file))).toEqual([]);
+  });
+
+  test("every import of a file exists", () => {
+    expect([...imported].filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  });
+
+  test("no work is put off in a comment", () => {
+    const later = /\b(TODO|FIXME|XXX)\b/;
+    expect(sources.filter((file) => file !== "test/tidy.test.ts" && later.test(textOf(file)))).toEqual([]);
+  });
+});

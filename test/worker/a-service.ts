@@ -1,0 +1,104 @@
+/** One lane's workers on the World in memory, and a small event source mapping that feeds them. */
+import { checkConfig } from "../../lib/config.ts";
+import type { ConfigInput } from "../../lib/config.ts";
+import { deliveryOf } from "../../lib/core/batch.ts";
+import type { Config } from "../../lib/core/config.ts";
+import type { JsonObject } from "../../lib/core/json.ts";
+import type { Lane } from "../../lib/core/lane.ts";
+import { laneLimits } from "../../lib/core/limits.ts";
+import type { Reply } from "../../lib/core/reply.ts";
+import { createMemoryWorker, createMemoryWorld } from "../../lib/memory/world.ts";
+import type { MemoryWorld } from "../../lib/memory/world.ts";
+import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
+import type { World } from "../../lib/ports.ts";
+import type { Worker } from "../../lib/worker/invocation.ts";
+import { processBatch } from "../../lib/worker/process-batch.ts";
+import { t0 } from "../a.ts";
+
+const target = (region: string) => ({
+  modelId: `nova-${region}`,
+  region,
+  limit: { start: 10, max: 10 },
+  maxTokens: 1_000,
+  typicalMs: 1_000,
+});
+
+/** `fast` in two regions, falling back to `smart`. */
+export const config: Config = checkConfig({
+  models: {
+    fast: { targets: { west: target("us-west-2"), east: target("us-east-1") }, fallback: ["smart"] },
+    smart: { targets: { west: { ...target("us-west-2"), modelId: "claude-us-west-2" } } },
+  },
+  lanes: { bg: { share: 1 }, bulk: { share: 1 } },
+  paramsRef: { buckets: ["prompts"] },
+} satisfies ConfigInput);
+
+export interface Service {
+  readonly world: MemoryWorld;
+  readonly worker: Worker;
+  /** Puts a job on the queue; only what differs need be said. */
+  send(job?: JsonObject): void;
+  /** One invocation with what is visible now; answers the ids that must come again, and deletes the others. */
+  invoke(options?: { readonly timeoutMs?: number; readonly worker?: Worker }): Promise<readonly string[]>;
+  /** Invokes, lets time pass until messages come again, and so on, until the queue is empty. */
+  drain(invocationsMax?: number): Promise<void>;
+  reply(jobId?: string): Reply | undefined;
+}
+
+export function aService(
+  facts: {
+    readonly lane?: Lane;
+    readonly script?: ScriptText;
+    readonly config?: Config;
+    /** What the worker sees of the world: to lose answers, to fail calls, to count. */
+    readonly around?: (world: MemoryWorld) => World;
+  } = {},
+): Service {
+  const lane = facts.lane ?? "bg";
+  const world = createMemoryWorld({
+    startMs: t0,
+    lane,
+    ...(facts.script === undefined ? {} : { script: facts.script }),
+  });
+  const worker = createMemoryWorker(facts.around?.(world) ?? world, facts.config ?? config, lane);
+
+  const service: Service = {
+    world,
+    worker,
+    send(job = {}) {
+      const params = { messages: [{ role: "user", content: [{ text: "Say hello to Ada." }] }] };
+      world.queue.send(JSON.stringify({ jobId: "j-1", model: "fast", op: "converse", params, ...job }));
+    },
+    async invoke(options = {}) {
+      const { clock, queue } = world;
+      const received = queue.receive(laneLimits[lane].batchSize);
+      const records = received.map((record) => deliveryOf(record, lane, clock.nowMs()));
+      const endsAtMs = clock.nowMs() + (options.timeoutMs ?? laneLimits[lane].functionTimeoutMs);
+      let answer: readonly string[] | undefined;
+      void processBatch(options.worker ?? worker, records, endsAtMs).then((again) => {
+        answer = again;
+      });
+      await clock.runUntil(() => answer !== undefined);
+      const again = new Set(answer);
+      for (const { messageId, receiptHandle } of received) if (!again.has(messageId)) queue.delete(receiptHandle);
+      return [...again];
+    },
+    async drain(invocationsMax = 50) {
+      for (let invocations = 0; invocations < invocationsMax; invocations += 1) {
+        const nextMs = world.queue.nextVisibleAtMs();
+        if (world.queue.depth().visible === 0) {
+          if (nextMs === undefined) return;
+          await world.clock.advance(nextMs - world.clock.nowMs());
+        }
+        await service.invoke();
+      }
+      throw new Error(`the queue is not empty after ${invocationsMax} invocations`);
+    },
+    reply(jobId = "j-1") {
+      const text = world.jobs.rows().find((row) => row.jobId === jobId)?.reply;
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the worker's own text
+      return text === undefined ? undefined : (JSON.parse(text) as Reply);
+    },
+  };
+  return service;
+}
