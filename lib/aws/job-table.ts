@@ -219,6 +219,7 @@ function rowOf(item: Item): JobRow {
     ...present("deadlineAtMs", readNumber(item, "deadlineAtMs")),
     ...present("enqueuedAtMs", readNumber(item, "enqueuedAtMs")),
     ...present("startedAtMs", readNumber(item, "startedAtMs")),
+    ...present("releasedAtMs", readNumber(item, "releasedAtMs")),
     ...present("stageAtMs", readNumber(item, "stageAtMs")),
     ...present("contentHash", readString(item, "contentHash")),
     ...present("holder", readString(item, "holder")),
@@ -251,7 +252,13 @@ function ending({ reply, status, ttlS, nowMs }: Omit<CompleteAsk, "progress">): 
   return {
     ...states,
     ...numbers,
-    ...attributes({ reply, ttl: Math.ceil(ttlS), stage: status, stageAtMs: nowMs }),
+    ...attributes({
+      reply,
+      ttl: Math.ceil(ttlS),
+      stage: status,
+      stageAtMs: nowMs,
+      abandonedBeforeMs: nowMs - claimGraceMs,
+    }),
   };
 }
 

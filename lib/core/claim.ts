@@ -79,6 +79,8 @@ export interface JobRow extends Progress {
   readonly enqueuedAtMs?: number;
   /** When the first claim was taken. */
   readonly startedAtMs?: number;
+  /** When a release was last counted. */
+  readonly releasedAtMs?: number;
   readonly cancelAsked: boolean;
   /** The final reply as stored: JSON text. */
   readonly reply?: string;

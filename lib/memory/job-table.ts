@@ -1,10 +1,9 @@
-import { afterComplete, afterExtend, afterGiveBack, isHeld, isHeldBy, noProgress, storable } from "../core/claim.ts";
+import { afterComplete, afterExtend, afterGiveBack, isHeldBy, noProgress, storable } from "../core/claim.ts";
 import type { Claim, ClaimAnswer, ClaimAsk, JobRow, ReleaseAsk } from "../core/claim.ts";
-import { rowFormat } from "../core/limits.ts";
+import { claimGraceMs, rowFormat } from "../core/limits.ts";
 import type { CompleteAsk, Completed, JobTable, StageRow } from "../ports.ts";
 
-type Row = JobRow & { readonly releasedAtMs?: number; readonly ttlS?: number };
-type Clause = (row: Row) => boolean;
+type Clause = (row: JobRow) => boolean;
 
 // What a row must say for a write to go through, clause for clause as on DynamoDB.
 const unanswered: Clause = (row) => row.reply === undefined;
@@ -19,8 +18,8 @@ const due =
     (row.notBeforeMs ?? nowMs) <= nowMs;
 const free =
   (nowMs: number): Clause =>
-  (row) =>
-    row.state !== "ended" && !isHeld(row, nowMs);
+  ({ state, heldUntilMs }) =>
+    state === undefined || state === "queued" || (heldUntilMs ?? Infinity) < nowMs - claimGraceMs;
 const heldLongerThanEver =
   (untilMs: number): Clause =>
   (row) =>
@@ -40,12 +39,14 @@ const notCancelled: Clause = (row) => !row.cancelAsked;
 export interface MemoryJobTable extends JobTable {
   /** Every row, for those who look on. */
   rows(): readonly JobRow[];
+  /** Makes a row as it could not come about by the verbs alone: a newer format, a corrupt one. */
+  put(row: Partial<JobRow> & Pick<JobRow, "jobId">): void;
 }
 
 export function createMemoryJobTable(): MemoryJobTable {
-  const table = new Map<string, Row>();
+  const table = new Map<string, JobRow>();
 
-  function update(jobId: string, clauses: readonly Clause[], write: (row: Row) => Partial<Row>): ClaimAnswer {
+  function update(jobId: string, clauses: readonly Clause[], write: (row: JobRow) => Partial<JobRow>): ClaimAnswer {
     const row = table.get(jobId) ?? unwritten(jobId);
     if (!clauses.every((holds) => holds(row))) return { kind: "refused", row: table.get(jobId) };
     const written = { ...row, ...write(row) };
@@ -119,14 +120,17 @@ export function createMemoryJobTable(): MemoryJobTable {
     read: async (jobId) => table.get(jobId),
     readMany: async (jobIds) => [...new Set(jobIds)].flatMap((jobId) => table.get(jobId) ?? []),
     rows: () => [...table.values()],
+    put(row) {
+      table.set(row.jobId, { ...unwritten(row.jobId), ...row });
+    },
   };
 }
 
-function unwritten(jobId: string): Row {
+function unwritten(jobId: string): JobRow {
   return { jobId, format: 0, fence: 0, givenBack: 0, cancelAsked: false, ...noProgress };
 }
 
-function described(row: Row, ask: ClaimAsk | ReleaseAsk): Partial<Row> {
+function described(row: JobRow, ask: ClaimAsk | ReleaseAsk): Partial<JobRow> {
   return {
     format: rowFormat,
     contentHash: ask.contentHash,
@@ -136,10 +140,10 @@ function described(row: Row, ask: ClaimAsk | ReleaseAsk): Partial<Row> {
   };
 }
 
-function ending({ reply, status, ttlS, nowMs }: Omit<CompleteAsk, "progress">): Partial<Row> {
-  return { reply, state: "ended", ttlS: Math.ceil(ttlS), stage: status, stageAtMs: nowMs };
+function ending({ reply, status, nowMs }: Omit<CompleteAsk, "progress">): Partial<JobRow> {
+  return { reply, state: "ended", stage: status, stageAtMs: nowMs };
 }
 
-function staged({ stage, stageAtMs, step }: StageRow): Partial<Row> {
+function staged({ stage, stageAtMs, step }: StageRow): Partial<JobRow> {
   return { stage, stageAtMs, ...(step === undefined ? {} : { step }) };
 }
