@@ -18,6 +18,8 @@ export interface Environments {
 /** Counts since the beginning; `rssBytesMax` is the largest environment's. */
 export interface EnvironmentStats {
   readonly started: number;
+  /** Those that crashed, were killed or ran into the function's timeout. */
+  readonly died: number;
   readonly invocations: number;
   readonly running: number;
   readonly rssBytesMax: number;
@@ -28,6 +30,7 @@ export function openEnvironments(fn: LocalFunction, environmentsMax: number, log
   const busy = new Set<Environment>();
   const waiting: (() => void)[] = [];
   let started = 0;
+  let died = 0;
   let invocations = 0;
   let rssBytesMax = 0;
   const stopping = new AbortController();
@@ -47,6 +50,7 @@ export function openEnvironments(fn: LocalFunction, environmentsMax: number, log
     busy.delete(environment);
     rssBytesMax = Math.max(rssBytesMax, environment.rssBytesMax());
     if (environment.alive()) idle.push(environment);
+    else died++;
     waiting.shift()?.();
     return how;
   }
@@ -68,7 +72,7 @@ export function openEnvironments(fn: LocalFunction, environmentsMax: number, log
       first?.kill();
       return first !== undefined;
     },
-    stats: () => ({ started, invocations, running: busy.size, rssBytesMax }),
+    stats: () => ({ started, died, invocations, running: busy.size, rssBytesMax }),
     async stop() {
       stopping.abort();
       const all = [...idle, ...busy];

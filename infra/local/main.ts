@@ -1,0 +1,131 @@
+/** One run from the command line: opens the service, sends the work, shows it, and ends everything. */
+import { createWriteStream } from "node:fs";
+import { constants } from "node:os";
+import { finished } from "node:stream/promises";
+
+import type { Reply } from "../../lib/core/reply.ts";
+import { InputFault, readInput } from "./input.ts";
+import type { Input } from "./input.ts";
+import type { Options } from "./options.ts";
+import { runWork } from "./run.ts";
+import { screenOn } from "./screen.ts";
+import { openService } from "./service.ts";
+import type { Service } from "./service.ts";
+import { showOn } from "./show.ts";
+import { isClean, jsonLine, seconds, summaryLines } from "./summary.ts";
+import type { Result } from "./summary.ts";
+
+const logDirectoryDefault = ".sluice/logs";
+const ends = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Answers the exit code. Everything it started has ended by then. */
+export async function start(options: Options): Promise<number> {
+  const startedAtMs = Date.now();
+  const screen = screenOn(process.stderr);
+  const ending = endingOf(options, (text) => screen.line(text));
+
+  let service: Service | undefined;
+  try {
+    const input = readInput(options, (text) => screen.line(screen.style("yellow", text)));
+    const show = showOn(screen, input.samples);
+    service = await openService(
+      {
+        ...options,
+        script: input.script,
+        logDirectory: options.dataDirectory ?? logDirectoryDefault,
+      },
+      (news) => show.news(news),
+    );
+    const open = service;
+    process.on("SIGUSR2", () => screen.line(open.killOne() ? "one worker was killed" : "no worker is busy"));
+    screen.line(`ready in ${seconds(Date.now() - startedAtMs)}; logs in ${service.logFiles.join(", ")}`);
+
+    const result = await runInput(input, service, options, show, ending.signal);
+    screen.clear();
+    print(result, options, service);
+    return ending.code() ?? (isClean(result) ? 0 : 1);
+  } catch (error) {
+    screen.clear();
+    if (error instanceof Error && isTheirs(error)) {
+      screen.line(screen.style("red", error.message));
+      return 2;
+    }
+    if (ending.signal.aborted) return ending.code() ?? 1;
+    throw error;
+  } finally {
+    await service?.close();
+  }
+}
+
+async function runInput(
+  input: Input,
+  service: Service,
+  options: Options,
+  show: ReturnType<typeof showOn>,
+  signal: AbortSignal,
+): Promise<Result> {
+  const replies = options.repliesFile === undefined ? undefined : createWriteStream(options.repliesFile);
+  const replied = (reply: Reply, afterMs: number) => {
+    replies?.write(`${JSON.stringify(reply)}\n`);
+    show.replied(reply, afterMs);
+  };
+  const outcome = await runWork(input.work, service, { ...show, replied }, signal);
+  if (replies !== undefined) await finished(replies.end());
+  return {
+    outcome,
+    linesRefused: input.linesRefused(),
+    config: service.config,
+    bedrock: service.bedrockRecord(),
+    workers: service.stats(),
+  };
+}
+
+function print(result: Result, options: Options, service: Service): void {
+  if (options.json) {
+    process.stdout.write(`${jsonLine(result)}\n`);
+    return;
+  }
+  const next = [
+    ["replies", options.repliesFile ?? "add --replies OUT.jsonl to keep them"],
+    ["logs", service.logFiles.join(", ")],
+    [
+      "tables",
+      options.dataDirectory === undefined
+        ? "were in memory; add --data DIR to keep them"
+        : `${options.dataDirectory}; queues were in memory and are gone`,
+    ],
+    ["your jobs", "npm start -- FILE.jsonl, one envelope a line, as infra/local/samples/jobs.jsonl"],
+  ] as const;
+  const lines = [
+    "",
+    ...summaryLines(result),
+    "",
+    "Where to look next",
+    ...next.map(([what, where]) => `  ${what.padEnd(10)} ${where}`),
+  ];
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+/** The first signal, or the time that is up, ends the run in order; a second signal ends the process at once. */
+function endingOf(options: Options, tell: (text: string) => void) {
+  const asked = new AbortController();
+  let by: (typeof ends)[number] | undefined;
+  for (const name of ends) {
+    process.on(name, () => {
+      if (by !== undefined) process.exit(128 + constants.signals[name]);
+      by = name;
+      tell("ending; once more to end at once");
+      asked.abort();
+    });
+  }
+  const signals = [asked.signal, ...(options.timeoutMs === undefined ? [] : [AbortSignal.timeout(options.timeoutMs)])];
+  return {
+    signal: AbortSignal.any(signals),
+    code: () => (by === undefined ? undefined : 128 + constants.signals[by]),
+  };
+}
+
+/** Faults of the person's own files: told without a stack. */
+function isTheirs(error: Error): boolean {
+  return error instanceof InputFault || error.name === "ConfigError" || error.name === "UnknownTarget";
+}

@@ -1,0 +1,124 @@
+/** The command line of `npm start`. */
+import { parseArgs } from "node:util";
+
+/** What a person asked for, checked. Paths are as typed. */
+export interface Options {
+  /** Absent: the samples. */
+  readonly file?: string;
+  readonly json: boolean;
+  readonly repliesFile?: string;
+  readonly scriptFile?: string;
+  /** `model@target` → how many leases may be out, from the start and at most. */
+  readonly limits: Readonly<Record<string, number>>;
+  readonly bedrock: "stand-in" | "aws";
+  readonly dataDirectory?: string;
+  /** The most execution environments a lane. */
+  readonly environmentsMax: number;
+  /** Unanswered jobs are given up after this. */
+  readonly timeoutMs?: number;
+}
+
+export type Asked =
+  | { readonly kind: "run"; readonly options: Options }
+  | { readonly kind: "help" }
+  /** `message` says what is wrong and what to do. */
+  | { readonly kind: "fault"; readonly message: string };
+
+export const usage = `Runs the whole service on this machine.
+
+  npm start                         run the samples
+  npm start -- JOBS.jsonl           run the jobs of a file, one envelope a line
+
+  --json               one JSON line at the end instead of the summary
+  --replies OUT.jsonl  write every reply there, one a line
+  --limit TARGET=N     at most N requests in flight at a target, as fast-text@us-west-2=3; repeatable
+  --script FILE        what the stand-in for Bedrock does (infra/local/bedrock)
+  --bedrock aws        ask the real Bedrock, with this shell's credentials; it is billed
+  --data DIR           keep the tables in DIR; queues are always in memory
+  --environments N     at most N worker processes a lane (default 2)
+  --timeout SECONDS    give up what is unanswered by then
+  --help               this text
+
+AWS_ENDPOINT_URL_DYNAMODB, _SQS, _S3 and _BEDROCK_RUNTIME name engines to use instead of the embedded ones.
+SIGUSR2 kills one busy worker process, to watch its jobs come again. Ctrl-C ends everything.
+Exit code: 0 every job is answered and no lease is left, 1 not so, 2 the command line or the config is wrong.
+`;
+
+const flags = {
+  help: { type: "boolean", short: "h" },
+  json: { type: "boolean" },
+  replies: { type: "string" },
+  script: { type: "string" },
+  limit: { type: "string", multiple: true },
+  bedrock: { type: "string" },
+  data: { type: "string" },
+  environments: { type: "string" },
+  timeout: { type: "string" },
+} as const;
+
+const environmentsDefault = 2;
+
+export function readOptions(args: readonly string[]): Asked {
+  let parsed;
+  try {
+    parsed = parseArgs({ args: [...args], options: flags, allowPositionals: true });
+  } catch (error) {
+    return fault(phrase(error));
+  }
+  const { values, positionals } = parsed;
+  if (values.help === true) return { kind: "help" };
+
+  const empty = Object.entries(values).find(([, value]) => value === "");
+  if (empty !== undefined) return fault(`--${empty[0]} needs a value`);
+  const [file, surplus] = positionals;
+  if (surplus !== undefined) return fault(`one file of jobs at a time; leave out ${surplus}`);
+  const { bedrock } = values;
+  if (bedrock !== undefined && bedrock !== "aws")
+    return fault(
+      `--bedrock takes aws; leave it out for the stand-in, or name another endpoint in AWS_ENDPOINT_URL_BEDROCK_RUNTIME`,
+    );
+  if (bedrock === "aws" && values.script !== undefined)
+    return fault("--script is for the stand-in; leave out --bedrock aws");
+
+  const limits: Record<string, number> = {};
+  for (const text of values.limit ?? []) {
+    const [, target, limit] = /^([^@=]+@[^@=]+)=([1-9]\d*)$/.exec(text) ?? [];
+    if (target === undefined)
+      return fault(`--limit ${text}: write model@target=N with N from 1, as fast-text@us-west-2=3`);
+    limits[target] = Number(limit);
+  }
+  const environmentsMax = positive(values.environments);
+  if (environmentsMax === "wrong") return fault("--environments takes a whole number from 1");
+  const timeoutS = positive(values.timeout);
+  if (timeoutS === "wrong") return fault("--timeout takes whole seconds from 1");
+
+  return {
+    kind: "run",
+    options: {
+      ...(file === undefined ? {} : { file }),
+      json: values.json ?? false,
+      ...(values.replies === undefined ? {} : { repliesFile: values.replies }),
+      ...(values.script === undefined ? {} : { scriptFile: values.script }),
+      limits,
+      bedrock: bedrock ?? "stand-in",
+      ...(values.data === undefined ? {} : { dataDirectory: values.data }),
+      environmentsMax: environmentsMax ?? environmentsDefault,
+      ...(timeoutS === undefined ? {} : { timeoutMs: timeoutS * 1_000 }),
+    },
+  };
+}
+
+function positive(text: string | undefined): number | undefined | "wrong" {
+  if (text === undefined) return undefined;
+  return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : "wrong";
+}
+
+function fault(message: string): Asked {
+  return { kind: "fault", message };
+}
+
+/** Node's own words, without its advice about `--` that would mislead behind npm. */
+function phrase(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.split(/\. |\n/)[0] ?? text;
+}

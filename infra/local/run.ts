@@ -1,0 +1,202 @@
+/** Sends jobs to a running service, hears their replies, and sees what is left when all are answered. */
+import { SendMessageCommand } from "@aws-sdk/client-sqs";
+
+import { systemClock } from "../../lib/aws/clock.ts";
+import { createJobTable } from "../../lib/aws/job-table.ts";
+import { clientOn } from "../../lib/client/client.ts";
+import type { Client, Job } from "../../lib/client/index.ts";
+import { createOutbox } from "../../lib/client/outbox.ts";
+import type { JobRow } from "../../lib/core/claim.ts";
+import type { Lane } from "../../lib/core/lane.ts";
+import { leaseGraceMs, leaseMs } from "../../lib/core/limits.ts";
+import type { JobTable } from "../../lib/ports.ts";
+import type { Reply } from "../../lib/core/reply.ts";
+import { leasesOut, messagesInLanes, messagesParked, reasonsParked } from "./leftovers.ts";
+import { outputOf, queueUrl } from "./service.ts";
+import type { Service } from "./service.ts";
+import { Tally } from "./tally.ts";
+import type { Counts } from "./tally.ts";
+
+/** What is sent, and when. */
+export interface Work {
+  /** Cancelled before they are sent. */
+  readonly cancelled?: readonly Job[];
+  /** Bodies as other senders write them; `jobId` where a reply will come for it. */
+  readonly bodies?: readonly { readonly lane: Lane; readonly body: string; readonly jobId?: string }[];
+  readonly jobs: AsyncIterable<Job> | Iterable<Job>;
+  /** Sent once more when all jobs are answered. */
+  readonly again?: readonly Job[];
+}
+
+export interface Outcome extends Counts {
+  /** Error codes of what did not succeed. */
+  readonly codes: Readonly<Record<string, number>>;
+  readonly messages: number;
+  readonly parked: number;
+  /** Why, of the first ten. */
+  readonly parkReasons: readonly string[];
+  /** Copies of answered jobs that are still hidden; each will be acknowledged when it comes again. */
+  readonly messagesHidden: number;
+  readonly leasesLeft: number;
+  readonly totalMsP50: number | undefined;
+  readonly totalMsP99: number | undefined;
+  readonly wallMs: number;
+}
+
+/** Told while it runs. */
+export interface Watch {
+  replied(reply: Reply, afterMs: number): void;
+  /** `open`: jobs without a reply that a worker has seen. */
+  progress(counts: Counts, open: readonly Pick<JobRow, "jobId" | "stage">[]): void;
+  trouble(what: string): void;
+}
+
+const blockSize = 500;
+const pollMsMin = 150;
+const pollMsMax = 2_000;
+/** A read of many rows is followed by a pause of so many times its own length. */
+const politeness = 4;
+const quietMsMax = 10_000;
+const lapsePollMs = 2_000;
+
+/** Ends when every job is answered and every message that can be is dealt with, or when the signal fires. */
+export async function runWork(work: Work, service: Service, watch: Watch, signal: AbortSignal): Promise<Outcome> {
+  const startedAtMs = Date.now();
+  const parkedBefore = await messagesParked(service);
+  const jobTable = createJobTable(service.clients.dynamo, outputOf(service, "jobTableName"), systemClock);
+  const client = clientOf(service, jobTable);
+  const tally = new Tally();
+  const sent = new AbortController();
+
+  const sending = send(work, service, client, tally, watch, signal).finally(() => sent.abort());
+  await Promise.all([sending, hear(jobTable, tally, startedAtMs, watch, sent.signal, signal)]);
+  if (!signal.aborted) await submit(work.again ?? [], client, tally, watch);
+  await quiet(service, signal);
+
+  const parked = (await messagesParked(service)) - parkedBefore;
+  return {
+    ...tally.counts,
+    codes: tally.codes,
+    messages: tally.messages,
+    parked,
+    parkReasons: parked > 0 ? await reasonsParked(service) : [],
+    messagesHidden: await messagesInLanes(service, "ApproximateNumberOfMessagesNotVisible"),
+    leasesLeft: await leasesLeft(service, watch, signal),
+    totalMsP50: tally.totalMsAt(50),
+    totalMsP99: tally.totalMsAt(99),
+    wallMs: Date.now() - startedAtMs,
+  };
+}
+
+function clientOf(service: Service, jobs: JobTable): Client {
+  const { clients, config } = service;
+  const queueUrls = { rt: queueUrl(service, "rt"), bg: queueUrl(service, "bg"), bulk: queueUrl(service, "bulk") };
+  return clientOn({
+    outbox: createOutbox(clients.sqs, clients.s3, queueUrls),
+    jobs,
+    clock: systemClock,
+    ttlDays: config.replies.ttlDays,
+  });
+}
+
+async function send(
+  work: Work,
+  service: Service,
+  client: Client,
+  tally: Tally,
+  watch: Watch,
+  signal: AbortSignal,
+): Promise<void> {
+  const { cancelled = [], bodies = [], jobs } = work;
+  for (const { jobId } of cancelled) await client.cancel(jobId);
+  await submit(cancelled, client, tally, watch);
+  for (const { lane, body, jobId } of bodies) {
+    if (jobId !== undefined) tally.expect(jobId);
+    await service.clients.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(service, lane), MessageBody: body }));
+    tally.messages++;
+  }
+  for await (const block of blocks(jobs)) {
+    if (signal.aborted) return;
+    await submit(block, client, tally, watch);
+  }
+}
+
+async function submit(jobs: readonly Job[], client: Client, tally: Tally, watch: Watch): Promise<void> {
+  for (const { jobId } of jobs) tally.expect(jobId);
+  for (const outcome of await client.submitBatch(jobs)) {
+    switch (outcome.kind) {
+      case "sent":
+        tally.messages++;
+        break;
+      case "refused":
+        watch.trouble(`${outcome.jobId} was not sent: ${outcome.fault.field}: ${outcome.fault.message}`);
+        break;
+      case "failed":
+        watch.trouble(`${outcome.jobId} was not sent: ${outcome.name}`);
+        break;
+    }
+  }
+}
+
+/** Reads the rows of open jobs, the less often the longer a read takes. */
+async function hear(
+  jobs: JobTable,
+  tally: Tally,
+  startedAtMs: number,
+  watch: Watch,
+  sent: AbortSignal,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && (!sent.aborted || tally.open.length > 0)) {
+    const askedAtMs = Date.now();
+    const open: JobRow[] = [];
+    try {
+      for (const row of await jobs.readMany(tally.open)) {
+        if (row.reply === undefined) {
+          open.push(row);
+          continue;
+        }
+        const reply: Reply = JSON.parse(row.reply);
+        tally.take(reply);
+        watch.replied(reply, Date.now() - startedAtMs);
+      }
+    } catch (error) {
+      watch.trouble(`the job table could not be read: ${error instanceof Error ? error.name : "unknown error"}`);
+    }
+    watch.progress(tally.counts, open);
+    const pauseMs = Math.min(pollMsMax, Math.max(pollMsMin, politeness * (Date.now() - askedAtMs)));
+    if (!sent.aborted || tally.open.length > 0) await systemClock.sleep(pauseMs, signal);
+  }
+}
+
+/** Copies of answered jobs are still to be acknowledged; a copy that met its job running is hidden, and not waited for. */
+async function quiet(service: Service, signal: AbortSignal): Promise<void> {
+  const untilMs = Date.now() + quietMsMax;
+  while (!signal.aborted && Date.now() < untilMs) {
+    const waiting = await messagesInLanes(service, "ApproximateNumberOfMessages");
+    if (waiting === 0 && service.stats().running === 0) return;
+    await systemClock.sleep(pollMsMin, signal);
+  }
+}
+
+/** Leases of a killed worker lapse by themselves and are waited for; any other that is left is a fault. */
+async function leasesLeft(service: Service, watch: Watch, signal: AbortSignal): Promise<number> {
+  const untilMs = Date.now() + leaseMs + leaseGraceMs;
+  for (let told = false; ; told = true) {
+    const left = await leasesOut(service);
+    if (left === 0 || service.stats().died === 0 || signal.aborted || Date.now() > untilMs) return left;
+    if (!told) watch.trouble(`${left} leases of a killed worker are left to lapse: at most 30 s`);
+    await systemClock.sleep(lapsePollMs, signal);
+  }
+}
+
+async function* blocks(jobs: AsyncIterable<Job> | Iterable<Job>): AsyncGenerator<readonly Job[]> {
+  let block: Job[] = [];
+  for await (const job of jobs) {
+    block.push(job);
+    if (block.length < blockSize) continue;
+    yield block;
+    block = [];
+  }
+  if (block.length > 0) yield block;
+}

@@ -1,0 +1,101 @@
+/** What plain `npm start` runs: one job for each thing that can happen to a job, and the script that makes it happen. */
+import type { Job } from "../../../lib/client/index.ts";
+import type { Lane } from "../../../lib/core/lane.ts";
+import type { ScriptText } from "../../../lib/memory/bedrock-script.ts";
+
+/** `shows` is for the person who watches. */
+export type Sample = { readonly shows: string } & (
+  | { readonly kind: "job"; readonly job: Job }
+  /** Sent once its job has been answered. */
+  | { readonly kind: "again"; readonly job: Job }
+  /** Cancelled before it is sent. */
+  | { readonly kind: "cancelled"; readonly job: Job }
+  /** A body as some other sender might write it. */
+  | { readonly kind: "body"; readonly lane: Lane; readonly body: string }
+);
+
+/** Near enough to its deadline for an unknown model to be answered at its second delivery, not after 20 releases. */
+const unknownModelDeadlineMs = 24_000;
+
+export function firstSamples(nowMs: number): readonly Sample[] {
+  const hello = ask("hello", "fast-text", "Say hello to Ada.");
+  return [
+    { kind: "job", shows: "an ordinary job", job: hello },
+    { kind: "again", shows: "a duplicate: suppressed, the stored reply stands", job: hello },
+    {
+      kind: "job",
+      shows: "somebody is waiting: the rt lane, a stream read whole",
+      job: {
+        ...ask("urgent", "fast-text", "Translate “good morning” into Danish."),
+        op: "converse_stream",
+        lane: "rt",
+      },
+    },
+    {
+      kind: "job",
+      shows: "whenever: the bulk lane",
+      job: { ...ask("overnight", "smart-text", "Sort these notes by urgency."), lane: "bulk" },
+    },
+    {
+      kind: "job",
+      shows: "a server error: asked again after a second",
+      job: ask("blip", "fast-text@us-east-1", "Name three rivers."),
+    },
+    {
+      kind: "job",
+      shows: "both targets of fast-text time out: fallback to smart-text",
+      job: ask("fallback", "fast-text", "Summarise order 8812."),
+    },
+    {
+      kind: "job",
+      shows: "throttled for 6 s, no other step: requeued, nobody pays for the wait",
+      job: { ...ask("throttled", "smart-text@us-east-1", "Draft a reply to the customer."), fallback: "none" },
+    },
+    {
+      kind: "job",
+      shows: "a model nobody configured: left to other workers, answered near its deadline",
+      job: { ...ask("unknown-model", "fast-txt", "Say hello."), deadlineAt: nowMs + unknownModelDeadlineMs },
+    },
+    {
+      kind: "job",
+      shows: "a request that Bedrock refuses: not asked again",
+      job: ask("refused-by-bedrock", "fast-text", "Say nothing."),
+    },
+    {
+      kind: "job",
+      shows: "too late before it began: no request is made",
+      job: { ...ask("too-late", "fast-text", "Say goodbye."), deadlineAt: nowMs - 1_000 },
+    },
+    { kind: "cancelled", shows: "cancelled before it arrived", job: ask("cancelled", "fast-text", "Never mind.") },
+    {
+      kind: "body",
+      shows: "a typo in a field: answered with the field's name",
+      lane: "bg",
+      body: JSON.stringify({ ...ask("typo", "fast-text", "Say hello."), lan: "rt" }),
+    },
+    { kind: "body", shows: "a body that is no job: parked for an operator", lane: "bg", body: "{ not: json" },
+  ];
+}
+
+export const firstScript: ScriptText = {
+  seed: 7,
+  latency: { meanMs: 700, sigma: 0.4 },
+  rules: [
+    { when: { jobId: "blip", nth: { to: 1, of: "job" } }, do: { kind: "fail", error: "internal" } },
+    { when: { jobId: "fallback", modelId: "us.amazon.*" }, do: { kind: "fail", error: "model-timeout" } },
+    {
+      when: { jobId: "throttled", nth: { to: 1, of: "job" } },
+      do: { kind: "fail", error: "throttled", retryAfter: "6" },
+    },
+    { when: { jobId: "refused-by-bedrock" }, do: { kind: "fail", error: "invalid" } },
+  ],
+};
+
+function ask(jobId: string, model: string, prompt: string): Job {
+  return {
+    jobId,
+    model,
+    op: "converse",
+    params: { messages: [{ role: "user", content: [{ text: prompt }] }], inferenceConfig: { maxTokens: 200 } },
+  };
+}

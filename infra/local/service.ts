@@ -1,0 +1,229 @@
+/** The whole service on loopback: engines, the stack on them, the mappings with their environments, and Bedrock's stand-in. */
+import { SQSClient } from "@aws-sdk/client-sqs";
+import { createWriteStream, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { dynamoClient, s3Client } from "../../lib/aws/clients.ts";
+import type { Config } from "../../lib/core/config.ts";
+import type { Lane } from "../../lib/core/lane.ts";
+import type { BedrockRecord } from "../../lib/memory/bedrock-play.ts";
+import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
+import { startBedrock } from "./bedrock/server.ts";
+import { dynoxideBinary, startDynamo, startFauxqs } from "./engines.ts";
+import { openEnvironments } from "./environments.ts";
+import type { EnvironmentStats, Environments } from "./environments.ts";
+import { startMapping } from "./event-source-mapping.ts";
+import type { MappingNews } from "./event-source-mapping.ts";
+import { makeStack } from "./stack.ts";
+import type { Clients, Fed, Stack } from "./stack.ts";
+import { synthesize } from "./synth.ts";
+
+export interface ServiceOptions {
+  readonly limits: Readonly<Record<string, number>>;
+  readonly bedrock: "stand-in" | "aws";
+  readonly script: ScriptText;
+  readonly dataDirectory?: string;
+  readonly logDirectory: string;
+  readonly environmentsMax: number;
+}
+
+export interface Service {
+  readonly config: Config;
+  /** The template's outputs: `rtQueueUrl`, `jobTableName` and so on. */
+  readonly outputs: Stack["outputs"];
+  readonly clients: Clients;
+  readonly logFiles: readonly string[];
+  /** Undefined without the stand-in. */
+  bedrockRecord(): BedrockRecord | undefined;
+  stats(): EnvironmentStats;
+  /** Kills one worker in the middle of an invocation; false: none runs. */
+  killOne(): boolean;
+  /** Ends everything that was started, processes too. */
+  close(): Promise<void>;
+}
+
+/** The region that local queues and tables are in; targets have their own. */
+export const region = "us-west-2";
+
+/** Which lane, or which function, has something to tell. */
+export type ServiceNews = MappingNews & { readonly from: string };
+
+/** Ends what it has started before it throws. */
+export async function openService(options: ServiceOptions, tell: (news: ServiceNews) => void): Promise<Service> {
+  const ending: (() => Promise<unknown>)[] = [];
+  // Last started, first ended: nobody loses an engine that still uses it.
+  async function close(): Promise<void> {
+    for (const end of ending.splice(0).toReversed()) await end();
+  }
+
+  try {
+    const outdir = mkdtempSync(join(tmpdir(), "sluice-"));
+    ending.push(async () => rmSync(outdir, { recursive: true, force: true }));
+    const { endpoints, bedrockRecord } = await startEngines(options, ending);
+    const clients = clientsOf(endpoints);
+    ending.push(async () => Object.values(clients).forEach((client) => client.destroy()));
+    const synthesized = synthesize(options.limits, outdir);
+    const stack = await makeStack(synthesized, clients, region);
+
+    mkdirSync(options.logDirectory, { recursive: true });
+    const workers = stack.fed.map((fed) => {
+      const from = fed.variables["SLUICE_LANE"] ?? fed.name;
+      return { ...startWorker(fed, from, endpoints, options, clients.sqs, (news) => tell({ ...news, from })), from };
+    });
+    ending.push(() => Promise.all(workers.map(({ stop }) => stop())));
+
+    return {
+      config: synthesized.config,
+      outputs: stack.outputs,
+      clients,
+      logFiles: workers.map(({ logFile }) => logFile),
+      bedrockRecord,
+      stats: () => sum(workers.map(({ environments }) => environments.stats())),
+      killOne: () => workers.some(({ environments }) => environments.killOne()),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The names of the SDK's own variables. */
+type Endpoints = Readonly<Record<`AWS_ENDPOINT_URL_${"DYNAMODB" | "SQS" | "S3"}`, string>> & {
+  readonly AWS_ENDPOINT_URL_BEDROCK_RUNTIME?: string;
+};
+
+/** Endpoints that the environment names are used as they are; the others are started. */
+async function startEngines(options: ServiceOptions, ending: (() => Promise<unknown>)[]) {
+  const { env } = process;
+  function owned<Engine extends { endpoint: string; stop(): Promise<unknown> }>(engine: Engine): string {
+    ending.push(() => engine.stop());
+    return engine.endpoint;
+  }
+
+  const dynamo = env["AWS_ENDPOINT_URL_DYNAMODB"] ?? owned(await startDynamo(tablesIn(options.dataDirectory)));
+  const [givenSqs, givenS3] = [env["AWS_ENDPOINT_URL_SQS"], env["AWS_ENDPOINT_URL_S3"]];
+  const fauxqs = givenSqs !== undefined && givenS3 !== undefined ? "" : owned(await startFauxqs());
+  const endpoints = {
+    AWS_ENDPOINT_URL_DYNAMODB: dynamo,
+    AWS_ENDPOINT_URL_SQS: givenSqs ?? fauxqs,
+    AWS_ENDPOINT_URL_S3: givenS3 ?? fauxqs,
+  };
+
+  const givenBedrock = env["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"];
+  if (givenBedrock !== undefined) {
+    return { endpoints: { ...endpoints, AWS_ENDPOINT_URL_BEDROCK_RUNTIME: givenBedrock }, bedrockRecord: none };
+  }
+  if (options.bedrock === "aws") return { endpoints, bedrockRecord: none };
+  const standIn = await startBedrock({ script: options.script });
+  ending.push(() => standIn.close());
+  return {
+    endpoints: { ...endpoints, AWS_ENDPOINT_URL_BEDROCK_RUNTIME: standIn.endpoint },
+    bedrockRecord: () => standIn.record(),
+  };
+}
+
+function none(): undefined {
+  return undefined;
+}
+
+/** dynoxide keeps a file, dynalite a directory. */
+function tablesIn(dataDirectory: string | undefined): string | undefined {
+  if (dataDirectory === undefined) return undefined;
+  mkdirSync(dataDirectory, { recursive: true });
+  return join(dataDirectory, dynoxideBinary() === undefined ? "tables" : "tables.sqlite");
+}
+
+/** Local engines take any credentials, and the SDK insists on some. */
+const credentials = { accessKeyId: "local", secretAccessKey: "local" };
+
+function clientsOf(endpoints: Endpoints): Clients {
+  return {
+    dynamo: dynamoClient({ region, credentials, endpoint: endpoints.AWS_ENDPOINT_URL_DYNAMODB }),
+    // A worker's client gives up after three seconds, a long poll lasts twenty; a local engine's queue URLs do not resolve.
+    sqs: new SQSClient({ region, credentials, endpoint: endpoints.AWS_ENDPOINT_URL_SQS, useQueueUrlAsEndpoint: false }),
+    s3: s3Client({ region, credentials, endpoint: endpoints.AWS_ENDPOINT_URL_S3 }),
+  };
+}
+
+interface Worker {
+  readonly environments: Environments;
+  readonly logFile: string;
+  stop(): Promise<void>;
+}
+
+function startWorker(
+  fed: Fed,
+  from: string,
+  endpoints: Endpoints,
+  options: ServiceOptions,
+  sqs: SQSClient,
+  tell: (news: MappingNews) => void,
+): Worker {
+  const logFile = join(options.logDirectory, `${from}.log`);
+  const log = createWriteStream(logFile);
+  const concurrencyMax = Math.min(fed.mapping.concurrencyMax, options.environmentsMax);
+  const fn = { ...fed, variables: { ...variablesOf(fed, options.bedrock), ...endpoints } };
+  const environments = openEnvironments(fn, concurrencyMax, log);
+  const mapping = startMapping({ ...fed.mapping, concurrencyMax }, sqs, (event) => environments.invoke(event), tell);
+  return {
+    environments,
+    logFile,
+    async stop() {
+      await Promise.all([mapping.stop(), environments.stop()]);
+      log.end();
+    },
+  };
+}
+
+/** What Lambda gives a function, and what the template adds. */
+function variablesOf(fed: Fed, bedrock: ServiceOptions["bedrock"]): Record<string, string> {
+  return {
+    PATH: process.env["PATH"] ?? "",
+    TZ: ":UTC",
+    AWS_REGION: region,
+    AWS_DEFAULT_REGION: region,
+    AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
+    AWS_LAMBDA_FUNCTION_NAME: fed.name,
+    AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
+    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(fed.memoryMb),
+    ...(bedrock === "aws" ? ownCredentials() : localCredentials),
+    ...fed.variables,
+  };
+}
+
+const localCredentials = {
+  AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  AWS_EC2_METADATA_DISABLED: "true",
+};
+
+/** Whatever this shell would find its credentials by. */
+function ownCredentials(): Record<string, string> {
+  const found = Object.entries(process.env).filter(([name]) =>
+    /^(HOME|USERPROFILE|AWS_(?!ENDPOINT_URL|REGION|DEFAULT_REGION).*)$/.test(name),
+  );
+  return Object.fromEntries(found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+}
+
+function sum(stats: readonly EnvironmentStats[]): EnvironmentStats {
+  return {
+    started: stats.reduce((all, { started }) => all + started, 0),
+    died: stats.reduce((all, { died }) => all + died, 0),
+    invocations: stats.reduce((all, { invocations }) => all + invocations, 0),
+    running: stats.reduce((all, { running }) => all + running, 0),
+    rssBytesMax: Math.max(0, ...stats.map(({ rssBytesMax }) => rssBytesMax)),
+  };
+}
+
+/** The URL of a lane's queue, or of the parked one. */
+export function queueUrl(service: Service, queue: Lane | "parked"): string {
+  return outputOf(service, `${queue}QueueUrl`);
+}
+
+export function outputOf({ outputs }: Service, name: string): string {
+  const value = outputs[name];
+  if (value === undefined) throw new Error(`the template has no output ${name}`);
+  return value;
+}

@@ -1,0 +1,73 @@
+/** The service's own template, synthesized in this process, with its bundles. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { App } from "aws-cdk-lib";
+
+import { checkConfig } from "../../lib/config.ts";
+import type { ConfigInput } from "../../lib/config.ts";
+import type { Config, ModelConfig } from "../../lib/core/config.ts";
+import { isObject } from "../../lib/core/json.ts";
+import type { JsonObject } from "../../lib/core/json.ts";
+import { ServiceStack } from "../service-stack.ts";
+import written from "../sluice.config.ts";
+
+export interface Synthesized {
+  readonly template: JsonObject;
+  readonly config: Config;
+  /** The directory of a function's code, by the S3Key in the template. */
+  readonly assets: ReadonlyMap<string, string>;
+}
+
+/** A limit for a target that the config does not have. */
+class UnknownTarget extends Error {
+  override readonly name = "UnknownTarget";
+}
+
+/** Throws an Error that names the problem and the remedy for a config or a limit that cannot be used. */
+export function synthesize(limits: Readonly<Record<string, number>>, outdir: string, entry?: string): Synthesized {
+  // The rules that CDK and cdk-nag check are checked by `npm run synth`; here they only cost two seconds.
+  process.env["CDK_VALIDATION"] ??= "false";
+  const config = limited(written, limits);
+  const app = new App({ outdir, analyticsReporting: false, context: { removable: "true" } });
+  const stack = new ServiceStack(app, "Sluice", { config, ...(entry === undefined ? {} : { entry }) });
+  const artifact = app.synth().getStackArtifact(stack.artifactId);
+  const template: unknown = artifact.template;
+  if (!isObject(template)) throw new Error("the synthesized template is no object");
+  return {
+    template,
+    config: checkConfig(config),
+    assets: assetsOf(join(outdir, `${stack.artifactId}.assets.json`), outdir),
+  };
+}
+
+/** The config with the limit of some targets set: `model@target` → leases, from the start and at most. */
+export function limited(config: ConfigInput, limits: Readonly<Record<string, number>>): ConfigInput {
+  const models: Record<string, ModelConfig> = { ...config.models };
+  for (const [name, limit] of Object.entries(limits)) {
+    const [alias = "", key = ""] = name.split("@");
+    const model = models[alias];
+    const target = model?.targets[key];
+    if (model === undefined || target === undefined) {
+      const known = Object.entries(config.models).flatMap(([m, { targets }]) =>
+        Object.keys(targets).map((t) => `${m}@${t}`),
+      );
+      throw new UnknownTarget(`no target ${name} in the config; known: ${known.join(", ")}`);
+    }
+    const changed = { ...target, limit: { start: limit, max: limit } };
+    models[alias] = { ...model, targets: { ...model.targets, [key]: changed } };
+  }
+  return { ...config, models };
+}
+
+/** The asset manifest: https://docs.aws.amazon.com/cdk/api/v2/docs/aws-cdk-lib.cloud_assembly_schema-readme.html */
+function assetsOf(manifestFile: string, outdir: string): ReadonlyMap<string, string> {
+  const manifest: unknown = existsSync(manifestFile) ? JSON.parse(readFileSync(manifestFile, "utf8")) : {};
+  const files = isObject(manifest) && isObject(manifest["files"]) ? manifest["files"] : {};
+  return new Map(
+    Object.entries(files).flatMap(([hash, file]) => {
+      const path = isObject(file) && isObject(file["source"]) ? file["source"]["path"] : undefined;
+      return typeof path === "string" ? [[`${hash}.zip`, join(outdir, path)]] : [];
+    }),
+  );
+}
