@@ -1,5 +1,4 @@
-import { noUsage } from "../core/attempt.ts";
-import { isHeld } from "../core/claim.ts";
+import { isHeld, noProgress } from "../core/claim.ts";
 import type { JobRow } from "../core/claim.ts";
 import type { Op } from "../core/config.ts";
 import { replyOf, replyText } from "../core/reply.ts";
@@ -50,24 +49,22 @@ export async function cancel<O extends Op>(
 
 /** What the row knows: a job that no worker has claimed has no model, no metadata and no history here. */
 function cancelledReply(jobId: string, row: JobRow | undefined, nowMs: number): Reply {
-  const totalMs = row?.enqueuedAtMs === undefined ? 0 : Math.max(0, nowMs - row.enqueuedAtMs);
-  return replyOf(
-    { jobId, metadata: {} },
-    { kind: "cancelled" },
-    {
-      model: row?.step?.split("@")[0] ?? "",
-      fallbackUsed: false,
-      attempts: row?.attempts ?? 0,
-      deliveries: row?.fence ?? 0,
-      queueMs: totalMs,
-      leaseWaitMs: row?.leaseWaitMs ?? 0,
-      providerMs: row?.providerMs ?? 0,
-      totalMs,
-      sleptMs: row?.sleptMs ?? 0,
-      usage: row?.usage ?? noUsage,
-      steps: [],
-      worker: "client",
-      workerVersion: "",
-    },
-  );
+  const known = { enqueuedAtMs: nowMs, startedAtMs: nowMs, fence: 0, step: "", ...noProgress, ...row };
+  const { enqueuedAtMs, startedAtMs, fence, step, attempts, leaseWaitMs, providerMs, sleptMs, usage } = known;
+  const meta = {
+    model: step.replace(/@.*/, ""),
+    fallbackUsed: false,
+    attempts,
+    deliveries: fence,
+    queueMs: Math.max(0, startedAtMs - enqueuedAtMs),
+    leaseWaitMs,
+    providerMs,
+    totalMs: Math.max(0, nowMs - enqueuedAtMs),
+    sleptMs,
+    usage,
+    steps: [],
+    worker: "client",
+    workerVersion: "",
+  };
+  return replyOf({ jobId, metadata: {} }, { kind: "cancelled" }, meta);
 }

@@ -166,10 +166,13 @@ describe.each(dynamoEngines)("on %s", async (_name, start) => {
     });
 
     test("of a job that waits in the queue ends it, with what it has used up", async () => {
-      await requeue(await running(), t0 + 60_000);
+      await requeue(await running({ nowMs: t0 - 3_000 }), t0 + 60_000);
       expect(await stop()).toEqual({ kind: "cancelled" });
       expect(await wait()).toMatchObject({
-        reply: { status: "cancelled", meta: { model: "fast-text", attempts: 1, deliveries: 1, totalMs: 5_000 } },
+        reply: {
+          status: "cancelled",
+          meta: { model: "fast-text", attempts: 1, deliveries: 1, queueMs: 2_000, totalMs: 5_000 },
+        },
       });
     });
 
