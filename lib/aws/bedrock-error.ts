@@ -15,7 +15,8 @@ export function serializationError(error: unknown): ProviderError {
 }
 
 /**
- * What an SDK call threw, as facts. An error event inside a 200 stream has a name and no status.
+ * What an SDK call threw, as facts. What breaks after a 200 (an error event, a reset, a body that is no JSON) has a name
+ * and no status.
  *
  * ECONNRESET on a kept-alive socket that the peer closed while the sandbox was frozen arrives here too. Node cannot
  * prove that no byte of the request was sent, so it is not repeated here: it is a transient attempt like any other,
@@ -23,14 +24,15 @@ export function serializationError(error: unknown): ProviderError {
  */
 export function providerError(error: unknown): ProviderError {
   const seen: Readonly<Record<string, unknown>> = Object(error);
-  const status = numberAt(seen.$metadata, "httpStatusCode");
+  const answered = numberAt(seen.$metadata, "httpStatusCode");
+  const status = answered !== undefined && answered >= 300 ? answered : undefined;
   const code = textAt(seen, "code") ?? (seen.name === "TimeoutError" ? "TimeoutError" : undefined);
   const originalStatus = numberAt(seen, "originalStatusCode");
   const expectedQueueDelayMs = numberAt(seen, "expectedQueueDelayInMs");
   const headers = waitHeaders(seen.$response);
   return {
     name: nameOf(seen, status, code),
-    message: String(seen.message),
+    message: messageOf(seen),
     ...(status === undefined ? {} : { status }),
     ...(headers === undefined ? {} : { headers }),
     ...(originalStatus === undefined ? {} : { originalStatus }),
@@ -40,14 +42,23 @@ export function providerError(error: unknown): ProviderError {
 }
 
 function nameOf(seen: Readonly<Record<string, unknown>>, status: number | undefined, code: string | undefined): string {
+  if (seen.$fault !== undefined || seen instanceof StreamEndedEarly) return String(seen.name);
   // The HTTP handler calls resets TimeoutError, and Node calls them Error: the code says what it was.
-  if (status === undefined && code !== undefined && seen.$fault === undefined && !(seen instanceof StreamEndedEarly))
-    return code;
+  if (code !== undefined) return code;
   // A proxy's HTML instead of an error body: what failed is the server, not our parser.
-  if (seen instanceof SyntaxError && status !== undefined && status >= 300) {
-    return textAt(Object(seen.$response).headers, "x-amzn-errortype")?.split(/[:#]/)[0] ?? `Http${status}`;
-  }
-  return String(seen.name);
+  if (status !== undefined) return errorType(seen.$response) ?? `Http${status}`;
+  // No JSON, a frame with a wrong checksum: the SDK throws these without a name of their own.
+  return seen instanceof SyntaxError || seen.name === "Error" ? "UnreadableResponse" : String(seen.name);
+}
+
+/** A parser quotes what it could not read, and the SDK adds where to look: neither is for a reply. */
+function messageOf(seen: Readonly<Record<string, unknown>>): string {
+  if (seen instanceof SyntaxError) return "the response is not JSON";
+  return String(seen.message).split("\n  Deserialization error:")[0] ?? "";
+}
+
+function errorType(response: unknown): string | undefined {
+  return textAt(Object(response).headers, "x-amzn-errortype")?.split(/[:#]/)[0];
 }
 
 function waitHeaders(response: unknown): Record<string, string> | undefined {

@@ -1,11 +1,15 @@
 import { Readable } from "node:stream";
 import {
+  type $Command,
   BedrockRuntimeClient,
   type BedrockRuntimeClientConfig,
+  type BedrockRuntimeClientResolvedConfig,
   ConverseCommand,
   type ConverseCommandInput,
   ConverseStreamCommand,
   InvokeModelCommand,
+  type ServiceInputTypes,
+  type ServiceOutputTypes,
   type TokenUsage,
 } from "@aws-sdk/client-bedrock-runtime";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
@@ -80,7 +84,7 @@ export function bedrockModels(options: BedrockOptions = {}): BedrockModels {
         signal.throwIfAborted();
         return {
           kind: "failed",
-          error: call.built ? providerError(error) : serializationError(error),
+          error: unwritable(call, error) ? serializationError(error) : providerError(error),
           usage: wasted(call),
         };
       } finally {
@@ -90,6 +94,11 @@ export function bedrockModels(options: BedrockOptions = {}): BedrockModels {
     },
     close: () => requestHandler.destroy(),
   };
+}
+
+/** The SDK fetches credentials before it writes the request, so a failure of theirs comes as early as one of the params. */
+function unwritable({ built }: Call, error: unknown): boolean {
+  return !built && (error instanceof TypeError || error instanceof RangeError);
 }
 
 /** One request on its way, and what is seen of it. */
@@ -106,12 +115,14 @@ interface Call {
 
 const calls: Readonly<Record<ModelRequest["op"], (call: Call) => Promise<ModelAnswer>>> = {
   async converse(call) {
-    const command = watched(new ConverseCommand(converseInput(call.request)), call);
+    const command = new ConverseCommand(converseInput(call.request));
+    watch(command, call);
     return answered(toJsonObject(await call.client.send(command, { abortSignal: call.signal })));
   },
 
   async converse_stream(call) {
-    const command = watched(new ConverseStreamCommand(converseInput(call.request)), call);
+    const command = new ConverseStreamCommand(converseInput(call.request));
+    watch(command, call);
     const { stream } = await call.client.send(command, { abortSignal: call.signal });
     for await (const event of stream ?? []) addEvent(call.message, event);
     if (call.message.stop === undefined) throw new StreamEndedEarly();
@@ -120,18 +131,16 @@ const calls: Readonly<Record<ModelRequest["op"], (call: Call) => Promise<ModelAn
 
   async invoke_model(call) {
     const { step, params, jobId } = call.request;
-    const command = watched(
-      new InvokeModelCommand({
-        modelId: step.modelId,
-        body: JSON.stringify(params),
-        contentType: "application/json",
-        accept: "application/json",
-        // What Converse has in its body goes beside a body that is the model's own.
-        ...(step.serviceTier === undefined ? {} : { serviceTier: step.serviceTier }),
-        ...(jobId === undefined ? {} : { requestMetadata: JSON.stringify({ jobId: jobTag(jobId) }) }),
-      }),
-      call,
-    );
+    const command = new InvokeModelCommand({
+      modelId: step.modelId,
+      body: JSON.stringify(params),
+      contentType: "application/json",
+      accept: "application/json",
+      // What Converse has in its body goes beside a body that is the model's own.
+      ...(step.serviceTier === undefined ? {} : { serviceTier: step.serviceTier }),
+      ...(jobId === undefined ? {} : { requestMetadata: JSON.stringify({ jobId: jobTag(jobId) }) }),
+    });
+    watch(command, call);
     const { body } = await call.client.send(command, { abortSignal: call.signal });
     const output: Json = JSON.parse(body.transformToString());
     return invoked(isObject(output) ? output : { body: output }, call.headers);
@@ -146,16 +155,9 @@ function converseInput({ step, params, jobId }: ModelRequest): ConverseCommandIn
 const metadataEntriesMax = 16;
 
 /** The job's id goes into Bedrock's invocation log, unless the caller uses that key or has left no room. */
-function taggedBy(jobId: string | undefined, own: Json | undefined): { requestMetadata?: Record<string, string> } {
-  if (jobId === undefined || (own !== undefined && !isObject(own))) return {};
-  const entries = Object.entries(own ?? {});
-  if (entries.length >= metadataEntriesMax) return {};
-  return {
-    requestMetadata: Object.fromEntries([
-      ["jobId", jobTag(jobId)],
-      ...entries.map(([key, value]) => [key, String(value)]),
-    ]),
-  };
+function taggedBy(jobId: string | undefined, own: Json | undefined = {}): JsonObject {
+  if (jobId === undefined || !isObject(own) || Object.keys(own).length >= metadataEntriesMax) return {};
+  return { requestMetadata: { jobId: jobTag(jobId), ...own } };
 }
 
 /** Request metadata allows every character of a jobId but `~`, and has `@`, which no jobId has. */
@@ -168,7 +170,10 @@ export function jobOfTag(tag: string): string {
 }
 
 /** Lets the call see its response as it comes from the wire, before anything has read it. */
-function watched<C extends ConverseCommand | ConverseStreamCommand | InvokeModelCommand>(command: C, call: Call): C {
+function watch<I extends ServiceInputTypes, O extends ServiceOutputTypes>(
+  command: $Command<I, O, BedrockRuntimeClientResolvedConfig>,
+  call: Call,
+): void {
   command.middlewareStack.add(
     (next) => (args) => {
       call.built = true;
@@ -186,16 +191,13 @@ function watched<C extends ConverseCommand | ConverseStreamCommand | InvokeModel
     },
     { step: "deserialize", priority: "low" },
   );
-  return command;
 }
 
 /** The SDK is deaf to the signal while it fetches credentials or reads a body: the caller is not made to wait for it. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop = (): void => undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-  });
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
   try {
     return await Promise.race([work, aborted]);
   } finally {
