@@ -48,11 +48,17 @@ function lookInside(value: JsonObject, layersLeft: number): Looked {
 
   // A transformer or a state machine: its author chose the key.
   const found = Object.keys(value)
+    .filter((key) => mayHold(value[key]))
     .map((key) => lookUnder(key, value, layersLeft))
     .filter(({ kind }) => kind !== "nothing");
   const [only = noEnvelope, ...others] = found;
   if (others.length > 0) return refused("body", "holds more than one envelope; send a message for each job");
   return answering(only, taskTokenIn(value));
+}
+
+/** A megabyte of short texts, each tried as JSON, would keep the other records of the batch waiting for a second. */
+function mayHold(value: Json | undefined): boolean {
+  return typeof value === "string" ? /^\s*["[{]/.test(value) : isObject(value) || Array.isArray(value);
 }
 
 /** JSON text under a key is one layer, not two. */
