@@ -1,0 +1,86 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { estimateTokens } from "../../lib/core/estimate.ts";
+import type { Json, JsonObject } from "../../lib/core/json.ts";
+
+const base64 = (bytes: number) => "iVBORw0K".repeat(Math.ceil(bytes / 6));
+const said = (...content: Json[]): JsonObject => ({ messages: [{ role: "user", content }] });
+/** What the content adds to a message without any. */
+const tokensOf = (...content: Json[]) => estimateTokens(said(...content)) - estimateTokens(said());
+
+describe("input tokens are estimated", () => {
+  test.each<[says: string, content: Json, least: number, most: number]>([
+    ["four bytes of English a token", { text: "Say hello to Ada. ".repeat(1_000) }, 4_400, 4_600],
+    ["Chinese by its bytes, three a character", { text: "请把下面的文章翻译成英文。".repeat(1_000) }, 9_700, 9_850],
+    ["accents by their two bytes", { text: "é".repeat(4_000) }, 2_000, 2_010],
+    ["a picture of a character by its four bytes", { text: "🦀".repeat(4_000) }, 4_000, 4_010],
+    ["a word of the caller's without any blank is text still", { text: "a".repeat(900) }, 225, 235],
+    ["a tool's input", { toolUse: { name: "f", input: { city: "Delft, in Holland" } } }, 10, 20],
+    [
+      "an image by its tokens, not its base64",
+      { image: { format: "png", source: { bytes: base64(3_000_000) } } },
+      1_600,
+      1_610,
+    ],
+    ["a small one too", { image: { format: "png", source: { bytes: base64(60) } } }, 1_600, 1_610],
+    ["one that lies in S3", { image: { format: "png", source: { s3Location: { uri: "s3://b/k" } } } }, 1_600, 1_610],
+    [
+      "an image in Anthropic's own form",
+      { type: "image", source: { type: "base64", data: base64(3_000_000) } },
+      1_600,
+      1_620,
+    ],
+    ["an image in OpenAI's own form", { image_url: { url: `data:image/png;base64,${base64(9_000)}` } }, 1_600, 1_620],
+    [
+      "a PDF by its pages, some 40 KB each",
+      { document: { format: "pdf", source: { bytes: base64(400_000) } } },
+      19_990,
+      20_010,
+    ],
+    ["a text file by its bytes", { document: { format: "csv", source: { bytes: base64(40_000) } } }, 9_990, 10_010],
+    ["a document of text", { document: { format: "txt", source: { text: "word ".repeat(800) } } }, 1_000, 1_010],
+    ["a document of blocks", { document: { source: { content: [{ text: "word ".repeat(800) }] } } }, 1_000, 1_010],
+    [
+      "a document in S3, of which nothing is known",
+      { document: { source: { s3Location: { uri: "s3://b/k" } } } },
+      2_000,
+      2_010,
+    ],
+    ["a video by its seconds", { video: { format: "mp4", source: { bytes: base64(1_200_000) } } }, 2_990, 3_010],
+    ["a video in S3", { video: { format: "mp4", source: { s3Location: { uri: "s3://b/k" } } } }, 2_000, 2_010],
+    ["sound as a video", { audio: { format: "mp3", source: { bytes: base64(120_000) } } }, 295, 310],
+    ["what is called a document and is none", { document: { title: "word ".repeat(800) } }, 1_000, 1_010],
+  ])("%s", (_says, content, least, most) => {
+    const tokens = tokensOf(content);
+    expect(tokens).toBeGreaterThanOrEqual(least);
+    expect(tokens).toBeLessThanOrEqual(most);
+  });
+
+  test("a system prompt and tools count too", () => {
+    const tools = {
+      tools: [{ toolSpec: { name: "f", description: "word ".repeat(80), inputSchema: { json: { type: "object" } } } }],
+    };
+    expect(estimateTokens({ system: [{ text: "word ".repeat(80) }] })).toBeGreaterThan(100);
+    expect(estimateTokens({ toolConfig: tools })).toBeGreaterThan(100);
+  });
+
+  test("nothing is no token", () => expect(estimateTokens({})).toBe(0));
+
+  test("whatever the params are, it is a whole number, and more text is never less", () =>
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.string({ unit: "binary" }), (params, more) => {
+        const json: JsonObject = JSON.parse(JSON.stringify(params));
+        const tokens = estimateTokens(json);
+        expect(Number.isSafeInteger(tokens)).toBe(true);
+        expect(tokens).toBeGreaterThanOrEqual(0);
+        expect(estimateTokens({ first: json, more })).toBeGreaterThanOrEqual(tokens);
+      }),
+    ));
+
+  test("text is counted as UTF-8 has it", () =>
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 500 }), (text) => {
+        expect(estimateTokens({ "": text })).toBe(Math.ceil(new TextEncoder().encode(text).length / 4));
+      }),
+    ));
+});
