@@ -3,7 +3,6 @@ import { accessSync, constants, readFileSync } from "node:fs";
 
 import { readJobs } from "../../lib/client/index.ts";
 import type { Job } from "../../lib/client/index.ts";
-import { isObject } from "../../lib/core/json.ts";
 import { readScript } from "../../lib/memory/bedrock-script.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import type { Options } from "./options.ts";
@@ -57,20 +56,10 @@ function workOf(samples: readonly Sample[]): Work {
     samples.flatMap((sample) => (sample.kind === kind ? [sample.job] : []));
   return {
     cancelled: jobs("cancelled"),
-    bodies: samples.flatMap((sample) => (sample.kind === "body" ? [{ ...sample, ...jobIdIn(sample.body) }] : [])),
+    bodies: samples.filter((sample) => sample.kind === "body"),
     jobs: jobs("job"),
     again: jobs("again"),
   };
-}
-
-/** A body with a readable jobId is answered, whatever else is wrong with it. */
-export function jobIdIn(body: string): { readonly jobId?: string } {
-  try {
-    const value: unknown = JSON.parse(body);
-    return isObject(value) && typeof value["jobId"] === "string" ? { jobId: value["jobId"] } : {};
-  } catch {
-    return {};
-  }
 }
 
 function scriptIn(file: string): ScriptText {

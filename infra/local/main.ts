@@ -42,6 +42,7 @@ export async function start(options: Options): Promise<number> {
 
     const result = await runInput(input, service, options, show, ending.signal);
     screen.clear();
+    show.afterwards(result);
     print(result, options, service);
     return ending.code() ?? (isClean(result) ? 0 : 1);
   } catch (error) {

@@ -47,7 +47,7 @@ export interface Outcome extends Counts {
 export interface Watch {
   replied(reply: Reply, afterMs: number): void;
   /** `open`: jobs without a reply that a worker has seen. */
-  progress(counts: Counts, open: readonly Pick<JobRow, "jobId" | "stage">[]): void;
+  progress(counts: Counts, open: readonly Pick<JobRow, "jobId" | "stage">[], afterMs: number): void;
   trouble(what: string): void;
 }
 
@@ -163,7 +163,7 @@ async function hear(
     } catch (error) {
       watch.trouble(`the job table could not be read: ${error instanceof Error ? error.name : "unknown error"}`);
     }
-    watch.progress(tally.counts, open);
+    watch.progress(tally.counts, open, Date.now() - startedAtMs);
     const pauseMs = Math.min(pollMsMax, Math.max(pollMsMin, politeness * (Date.now() - askedAtMs)));
     if (!sent.aborted || tally.open.length > 0) await systemClock.sleep(pauseMs, signal);
   }

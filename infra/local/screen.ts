@@ -17,6 +17,8 @@ export interface Terminal {
   write(text: string): unknown;
 }
 
+/** Some terminals do not say how wide they are. */
+const columnsMin = 60;
 const plainStatusMs = 3_000;
 const eraseLine = "\r\u001B[2K";
 
@@ -40,7 +42,7 @@ export function screenOn(out: Terminal, environment: NodeJS.ProcessEnv = process
     status(text) {
       if (terminal) {
         // A line that wraps could not be taken back.
-        shown = text.slice(0, (out.columns ?? 80) - 1);
+        shown = text.slice(0, Math.max(columnsMin, out.columns ?? 0) - 1);
         out.write(eraseLine + shown);
         return;
       }

@@ -4,10 +4,13 @@ import type { Watch } from "./run.ts";
 import type { Sample } from "./samples/first.ts";
 import type { Screen } from "./screen.ts";
 import type { ServiceNews } from "./service.ts";
-import { seconds } from "./summary.ts";
+import { counted, seconds } from "./summary.ts";
+import type { Result } from "./summary.ts";
 
 export interface Show extends Watch {
   news(news: ServiceNews): void;
+  /** Tells of the samples that no reply came for. */
+  afterwards(result: Result): void;
 }
 
 /** The same trouble again and again would bury everything else. */
@@ -16,10 +19,7 @@ const openShownMax = 3;
 
 /** Samples are shown one by one with what they show; the jobs of a file are only counted. */
 export function showOn(screen: Screen, samples: readonly Sample[]): Show {
-  const startedAtMs = Date.now();
-  const shows = new Map(
-    samples.flatMap((sample) => ("job" in sample && sample.kind !== "again" ? [[sample.job.jobId, sample.shows]] : [])),
-  );
+  const shows = new Map(samples.flatMap((sample) => titled(sample)));
   const troubles = new Map<string, number>();
 
   function trouble(what: string): void {
@@ -28,31 +28,62 @@ export function showOn(screen: Screen, samples: readonly Sample[]): Show {
     if (times <= sameTroubleMax) screen.line(screen.style("yellow", what));
   }
 
+  function row(after: string, how: string, jobId: string, where: string, title: string): void {
+    screen.line(`${after.padStart(7)}  ${how}  ${jobId.padEnd(18)}  ${where.padEnd(22)}  ${title}`);
+  }
+
   return {
     trouble,
     replied(reply, afterMs) {
-      const says = shows.get(reply.jobId);
-      if (samples.length === 0) return;
-      const how = reply.ok ? screen.style("green", "succeeded") : screen.style(colourOf(reply), reply.status.padEnd(9));
-      screen.line(
-        `${seconds(afterMs).padStart(7)}  ${how}  ${reply.jobId.padEnd(18)} ${whereOrWhy(reply).padEnd(24)} ${says ?? ""}`,
-      );
+      const title = shows.get(reply.jobId);
+      if (title === undefined) return;
+      const colour = ({ succeeded: "green", failed: "red", expired: "yellow", cancelled: "yellow" } as const)[
+        reply.status
+      ];
+      row(seconds(afterMs), screen.style(colour, reply.status.padEnd(9)), reply.jobId, whereOrWhy(reply), title);
     },
-    progress({ jobs, unanswered, succeeded }, open) {
-      const waiting = open.slice(0, openShownMax).map(({ jobId, stage = "queued" }) => `${jobId} ${stage}`);
-      const few = unanswered > 0 && unanswered <= openShownMax ? `; ${waiting.join(", ")}` : "";
-      screen.status(
-        `${seconds(Date.now() - startedAtMs).padStart(7)}  ${jobs - unanswered} of ${jobs} answered, ${succeeded} succeeded${few}`,
-      );
+    progress({ jobs, unanswered, succeeded }, open, afterMs) {
+      const said = `${seconds(afterMs).padStart(7)}  ${jobs - unanswered} of ${jobs} answered, ${succeeded} succeeded`;
+      const waiting = open.map(({ jobId, stage = "queued" }) => `${jobId} ${fromNow(stage, Date.now())}`);
+      screen.status([said, ...waiting.slice(0, openShownMax)].join("; "));
     },
     news(news) {
       if (news.kind === "trouble") trouble(`${news.from}: SQS refused to ${news.what}: ${news.name}`);
       if (news.kind !== "invoked" || news.how.kind === "returned") return;
-      trouble(
-        `${news.from}: ${news.how.kind === "threw" ? news.how.name : "the function's timeout"}; its messages come again; see its log`,
-      );
+      const why = news.how.kind === "threw" ? news.how.name : "the function's timeout";
+      trouble(`${news.from}: ${why}; its messages come again; see its log`);
+    },
+    afterwards({ outcome, bedrock }) {
+      for (const sample of samples) {
+        if (sample.kind === "again") {
+          const { calls = 0 } = bedrock?.jobs[sample.job.jobId] ?? {};
+          row(
+            "",
+            "again    ",
+            sample.job.jobId,
+            bedrock === undefined ? "" : `${counted(calls, "request")} in all`,
+            sample.shows,
+          );
+        }
+        if (sample.kind === "body" && sample.jobId === undefined && outcome.parked > 0) {
+          row("", screen.style("yellow", "parked   "), "", outcome.parkReasons[0] ?? "", sample.shows);
+        }
+      }
     },
   };
+}
+
+/** The samples that a reply will come for. */
+function titled(sample: Sample): readonly (readonly [jobId: string, title: string])[] {
+  switch (sample.kind) {
+    case "job":
+    case "cancelled":
+      return [[sample.job.jobId, sample.shows]];
+    case "body":
+      return sample.jobId === undefined ? [] : [[sample.jobId, sample.shows]];
+    case "again":
+      return [];
+  }
 }
 
 function whereOrWhy(reply: Reply): string {
@@ -60,6 +91,10 @@ function whereOrWhy(reply: Reply): string {
   return reply.meta.target === undefined ? "" : `${reply.meta.model}@${reply.meta.target}`;
 }
 
-function colourOf(reply: Reply): "red" | "yellow" {
-  return reply.status === "failed" ? "red" : "yellow";
+/** `requeued until 2026-11-29T15:48:08.700Z` is hard to read for somebody who waits. */
+export function fromNow(stage: string, nowMs: number): string {
+  return stage.replace(/until (\S+)$/, (whole, at: string) => {
+    const leftMs = Date.parse(at) - nowMs;
+    return Number.isNaN(leftMs) ? whole : `for ${seconds(Math.max(0, leftMs))}`;
+  });
 }

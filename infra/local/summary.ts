@@ -40,7 +40,7 @@ export function jsonLine(result: Result): string {
     messagesHidden,
     codes: outcome.codes,
     totalMs: { p50: outcome.totalMsP50 ?? null, p99: outcome.totalMsP99 ?? null },
-    workers: { ...workers, running: undefined },
+    workers: { started: workers.started, died: workers.died, rssMbMax: megabytes(workers.rssBytesMax) },
   });
 }
 
@@ -70,7 +70,7 @@ export function summaryLines(result: Result): readonly string[] {
           `  hidden     ${counted(outcome.messagesHidden, "copy", "copies")} of answered jobs, each to be acknowledged when it comes again`,
         ]
       : []),
-    `  workers    ${counted(workers.started, "process", "processes")}, ${counted(workers.invocations, "invocation")}, at most ${Math.round(workers.rssBytesMax / 1_048_576)} MB each` +
+    `  workers    ${counted(workers.started, "process", "processes")}, ${counted(workers.invocations, "invocation")}, at most ${megabytes(workers.rssBytesMax)} MB each` +
       (workers.died > 0 ? `; ${workers.died} died` : ""),
   ];
 }
@@ -91,6 +91,10 @@ function requestsOf(bedrock: BedrockRecord): number {
 
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / 1_048_576);
 }
 
 export function seconds(ms: number): string {

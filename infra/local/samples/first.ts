@@ -10,12 +10,12 @@ export type Sample = { readonly shows: string } & (
   | { readonly kind: "again"; readonly job: Job }
   /** Cancelled before it is sent. */
   | { readonly kind: "cancelled"; readonly job: Job }
-  /** A body as some other sender might write it. */
-  | { readonly kind: "body"; readonly lane: Lane; readonly body: string }
+  /** A body as some other sender might write it; with a jobId it is answered, whatever else is wrong with it. */
+  | { readonly kind: "body"; readonly lane: Lane; readonly body: string; readonly jobId?: string }
 );
 
 /** Near enough to its deadline for an unknown model to be answered at its second delivery, not after 20 releases. */
-const unknownModelDeadlineMs = 24_000;
+const unknownModelDeadlineMs = 30_000;
 
 export function firstSamples(nowMs: number): readonly Sample[] {
   const hello = ask("hello", "fast-text", "Say hello to Ada.");
@@ -71,6 +71,7 @@ export function firstSamples(nowMs: number): readonly Sample[] {
       kind: "body",
       shows: "a typo in a field: answered with the field's name",
       lane: "bg",
+      jobId: "typo",
       body: JSON.stringify({ ...ask("typo", "fast-text", "Say hello."), lan: "rt" }),
     },
     { kind: "body", shows: "a body that is no job: parked for an operator", lane: "bg", body: "{ not: json" },
