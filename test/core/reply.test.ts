@@ -1,0 +1,138 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { noUsage } from "../../lib/core/attempt.ts";
+import { costUsd, replyOf, replyText } from "../../lib/core/reply.ts";
+import type { Ending, Reply, ReplyError } from "../../lib/core/reply.ts";
+import { a } from "../a.ts";
+
+const job = { jobId: "order-8812-summary", metadata: { order: "8812" } };
+const error: ReplyError = {
+  code: "no_capacity",
+  message: "no lease",
+  kind: "throttled",
+  retryable: true,
+  retryAfterMs: 5,
+};
+
+function boom(): never {
+  throw new Error("boom");
+}
+
+describe("a job that", () => {
+  const rows: [says: string, ending: Ending, reply: Partial<Reply> & object][] = [
+    [
+      "has an answer carries it",
+      { kind: "succeeded", output: { a: 1 } },
+      { ok: true, status: "succeeded", output: { a: 1 } },
+    ],
+    [
+      "has a big answer says where it lies",
+      { kind: "succeeded-elsewhere", outputRef: "s3://outputs/a" },
+      { ok: true, status: "succeeded", outputRef: "s3://outputs/a" },
+    ],
+    ["failed says why", { kind: "failed", error }, { ok: false, status: "failed", error }],
+  ];
+  test.each(rows)("%s", (_says, ending, reply) => {
+    expect(replyOf(job, ending, a.meta())).toEqual({ ...job, meta: a.meta(), ...reply });
+  });
+
+  test("was cancelled is not to be tried again; one that came too late may be", () => {
+    expect(replyOf(job, { kind: "cancelled" }, a.meta())).toMatchObject({
+      ok: false,
+      status: "cancelled",
+      error: { code: "cancelled", retryable: false },
+    });
+    expect(replyOf(job, { kind: "expired" }, a.meta())).toMatchObject({
+      ok: false,
+      status: "expired",
+      error: { code: "deadline_exceeded", retryable: true },
+    });
+  });
+});
+
+describe("as text", () => {
+  const rows: [says: string, value: unknown, back: unknown][] = [
+    ["undefined is left out", { a: undefined, b: [undefined] }, { b: [null] }],
+    ["nothing at all is null", undefined, null],
+    ["a Date is its ISO text", { at: new Date(0) }, { at: "1970-01-01T00:00:00.000Z" }],
+    ["an invalid Date is null", { at: new Date(Number.NaN) }, { at: null }],
+    ["NaN and Infinity are null", [Number.NaN, Infinity], [null, null]],
+    ["a BigInt is its digits", { n: 2n ** 64n }, { n: "18446744073709551616" }],
+    ["bytes are base64", { bytes: new Uint8Array([0, 255, 16]) }, { bytes: "AP8Q" }],
+    ["so are a Buffer's", { bytes: Buffer.from("Ada") }, { bytes: "QWRh" }],
+    ["bytes alone are too", new Uint8Array([1]), "AQ=="],
+    ["half a surrogate pair comes back as it was", { text: "\uD83D" }, { text: "\uD83D" }],
+  ];
+  test.each(rows)("%s", (_says, value, back) => {
+    expect(JSON.parse(replyText(value))).toEqual(back);
+  });
+
+  test("a cycle is cut, and all beside it stays", () => {
+    const output: Record<string, unknown> = { text: "Ada", at: new Date(0), big: 1n, bytes: new Uint8Array([1]) };
+    output["self"] = output;
+    output["twice"] = [output["at"], output["at"]];
+    expect(JSON.parse(replyText({ ok: true, output }))).toEqual({
+      ok: true,
+      output: {
+        text: "Ada",
+        at: "1970-01-01T00:00:00.000Z",
+        big: "1",
+        bytes: "AQ==",
+        self: "[cycle]",
+        twice: ["1970-01-01T00:00:00.000Z", "1970-01-01T00:00:00.000Z"],
+      },
+    });
+  });
+
+  test("what throws when it is read says so, and all beside it stays", () => {
+    const output = {
+      text: "Ada",
+      get broken() {
+        return boom();
+      },
+      odd: { toJSON: boom, b: 2 },
+    };
+    expect(JSON.parse(replyText({ output }))).toEqual({
+      output: { text: "Ada", broken: "[unreadable]", odd: { b: 2 } },
+    });
+  });
+
+  test("what is nested beyond all reason is cut, not lost", () => {
+    let output: unknown = "the bottom";
+    for (let depth = 0; depth < 50_000; depth++) output = [output];
+    expect(replyText({ ok: true, output })).toContain("[too deep]");
+  });
+
+  test("any JSON stays what it is", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(JSON.parse(replyText(value))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+
+  test("anything is JSON", () => {
+    const anything = fc.anything({ withBigInt: true, withDate: true, withTypedArray: true, withNullPrototype: true });
+    fc.assert(
+      fc.property(anything, (value) => {
+        expect(() => void JSON.parse(replyText({ output: value }))).not.toThrow();
+      }),
+    );
+  });
+});
+
+describe("the cost", () => {
+  const usage = { ...noUsage, inputTokens: 1_000_000, outputTokens: 500_000, possiblyBilledTokens: 9_999_999 };
+
+  test("is what was surely billed, by the price for a million", () => {
+    expect(costUsd(usage, { inputPerMTok: 0.06, outputPerMTok: 0.24 })).toBeCloseTo(0.18, 12);
+  });
+
+  test("of cached tokens is theirs, or that of input", () => {
+    const cached = { ...noUsage, cacheReadTokens: 1_000_000, cacheWriteTokens: 1_000_000 };
+    expect(costUsd(cached, { inputPerMTok: 3, outputPerMTok: 15 })).toBe(6);
+    expect(
+      costUsd(cached, { inputPerMTok: 3, outputPerMTok: 15, cacheReadPerMTok: 0.3, cacheWritePerMTok: 3.75 }),
+    ).toBe(4.05);
+  });
+});
