@@ -69,7 +69,7 @@ describe("arrows point one way", () => {
   });
 
   test("every file belongs to one floor", () => {
-    expect(sources.filter((file) => floors.filter(([floor]) => floor.test(file)).length !== 1)).toEqual([]);
+    expect(sources.filter((file) => floors.filter(({ floor }) => floor.test(file)).length !== 1)).toEqual([]);
   });
 });
 

@@ -120,14 +120,15 @@ export class LeaseLine {
     if (first === undefined) return "served";
     for (const waiter of group) waiter.rounds += 1;
     const pages = pageCount(first.ask.limitMax);
-    const cap = laneCap(limitOf(head, first.ask), first.ask.share);
+    const limit = limitOf(head, first.ask);
+    const cap = laneCap(limit, first.ask.share);
 
     let out = 0;
     for (const page of this.#somePages(Math.min(cap, pages))) {
       const left = group.filter((waiter) => this.#waiting.has(waiter));
       if (left.length === 0) break;
       const size = await this.#look({ ledger: this.#ledger, page }, left, pageCap(cap, page, pages));
-      out = size * pages;
+      out = size * Math.min(limit, pages); // as if the other pages were as full: this one was drawn by lot
     }
     await this.#considerRaise(first.ask, out);
     return group.some((waiter) => this.#waiting.has(waiter)) ? "full" : "served";

@@ -1,4 +1,4 @@
-import { isObject } from "../core/json.ts";
+import { isObject, parseJson } from "../core/json.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Run } from "./run.ts";
 
@@ -12,14 +12,6 @@ export async function paramsOf(
   if (params.kind === "inline") return { kind: "found", params: params.params };
   const object = await run.invocation.worker.world.objects.get(params.bucket, params.key);
   if (object.kind === "missing") return { kind: "missing", why: "does not exist" };
-  const value = parsed(object.text);
+  const value = parseJson(object.text);
   return isObject(value) ? { kind: "found", params: value } : { kind: "missing", why: "is not a JSON object" };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -16,7 +16,7 @@ import { processBatch } from "../../lib/worker/process-batch.ts";
 import { t0 } from "../a.ts";
 
 const target = (region: string) => ({
-  modelId: `nova-${region}`,
+  modelId: "amazon.nova-lite-v1:0",
   region,
   limit: { start: 10, max: 10 },
   maxTokens: 1_000,
@@ -27,7 +27,7 @@ const target = (region: string) => ({
 export const config: Config = checkConfig({
   models: {
     fast: { targets: { west: target("us-west-2"), east: target("us-east-1") }, fallback: ["smart"] },
-    smart: { targets: { west: { ...target("us-west-2"), modelId: "claude-us-west-2" } } },
+    smart: { targets: { west: { ...target("us-west-2"), modelId: "anthropic.claude-haiku-v1:0" } } },
   },
   lanes: { bg: { share: 1 }, bulk: { share: 1 } },
   paramsRef: { buckets: ["prompts"] },
@@ -96,7 +96,6 @@ export function aService(
     },
     reply(jobId = "j-1") {
       const text = world.jobs.rows().find((row) => row.jobId === jobId)?.reply;
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the worker's own text
       return text === undefined ? undefined : (JSON.parse(text) as Reply);
     },
   };

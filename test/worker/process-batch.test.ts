@@ -1,0 +1,413 @@
+import { describe, expect, test } from "vitest";
+import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
+import type { MemoryWorld } from "../../lib/memory/world.ts";
+import { createMemoryWorker } from "../../lib/memory/world.ts";
+import type { World } from "../../lib/ports.ts";
+import { t0 } from "../a.ts";
+import { aService, config } from "./a-service.ts";
+import type { Service } from "./a-service.ts";
+
+const failing = (error: string, when: object = {}, more: object = {}): ScriptText =>
+  ({ rules: [{ when, do: { kind: "fail", error, ...more } }] }) as ScriptText;
+const west = { modelId: "amazon.nova-lite-v1:0", region: "us-west-2" };
+
+const requests = ({ world }: Service) => world.models.play.record().calls;
+const kinds = ({ world }: Service) => world.noted.map((it) => it.kind);
+
+async function leasesOut({ leases }: Pick<World, "leases">): Promise<number> {
+  const ledgers = ["fast@west", "fast@east", "smart@west"];
+  const pages = await Promise.all(ledgers.map((ledger) => leases.readPage({ ledger, page: 0 })));
+  return pages.flatMap((page) => Object.keys(page ?? {})).length;
+}
+
+/** The world with one verb replaced; the rest is as it was. */
+function withJobs(world: MemoryWorld, verbs: Partial<World["jobs"]>): World {
+  return { ...world, jobs: { ...world.jobs, ...verbs } };
+}
+
+describe("a job that goes well", () => {
+  test("goes waiting, take, attempt=1, ask, return, reply", async () => {
+    const service = aService();
+    service.send();
+    expect(await service.invoke()).toEqual([]);
+    expect(service.world.noted.map((it) => (it.kind === "stage" ? it.stage : it.kind))).toEqual([
+      "delivered",
+      "claimed",
+      "waiting",
+      "lease-taken",
+      "attempt=1/4",
+      "attempted",
+      "succeeded",
+      "replied",
+      "invoked",
+    ]);
+    expect(service.reply()).toMatchObject({ ok: true, status: "succeeded", meta: { attempts: 1, target: "west" } });
+  });
+
+  test("leaves no lease, no timer and no message behind", async () => {
+    const service = aService();
+    service.send();
+    await service.invoke();
+    expect(await leasesOut(service.world)).toBe(0);
+    expect(service.world.clock.nextAtMs()).toBeUndefined();
+    expect(service.world.queue.depth()).toEqual({ visible: 0, hidden: 0 });
+  });
+
+  test("is asked of Bedrock once, however often its message comes", async () => {
+    const service = aService();
+    for (let copies = 0; copies < 3; copies += 1) service.send();
+    await service.drain();
+    expect(requests(service)).toHaveLength(1);
+    expect(kinds(service).filter((kind) => kind === "replied")).toHaveLength(1);
+  });
+
+  test("has its message hidden for as long as it runs", async () => {
+    const service = aService({ script: { latency: 100_000 } });
+    service.send();
+    const invoked = service.invoke();
+    const free: boolean[] = [];
+    for (let seconds = 5; seconds < 100; seconds += 5)
+      service.world.clock.after(seconds * 1_000, () => free.push(service.world.queue.depth().visible > 0));
+    await invoked;
+    expect(free).toHaveLength(19);
+    expect(free).not.toContain(true);
+    expect(service.reply()?.status).toBe("succeeded");
+  });
+});
+
+describe("a job whose target fails", () => {
+  test("is answered by the next target when the first is throttled, without a sleep", async () => {
+    const service = aService({ script: failing("throttled", west) });
+    service.send();
+    await service.invoke();
+    expect(service.reply()).toMatchObject({ ok: true, meta: { target: "east", fallbackUsed: true, sleptMs: 0 } });
+  });
+
+  test("is answered by the next model when both targets deny access", async () => {
+    const service = aService({ script: failing("denied", { modelId: "amazon.nova-lite-v1:0" }) });
+    service.send();
+    await service.invoke();
+    expect(service.reply()).toMatchObject({ ok: true, meta: { model: "smart", attempts: 3 } });
+  });
+
+  test("is tried again on the same target after a blip, holding no lease while it sleeps", async () => {
+    const out: Promise<number>[] = [];
+    const service = aService({
+      script: failing("internal", { ...west, nth: 1 }),
+      around: (world) => ({
+        ...world,
+        telemetry: {
+          note(event) {
+            if (event.kind === "stage" && event.stage === "backoff") out.push(leasesOut(world));
+            world.telemetry.note(event);
+          },
+        },
+      }),
+    });
+    service.send();
+    await service.invoke();
+    expect(service.reply()).toMatchObject({ ok: true, meta: { target: "west", attempts: 2 } });
+    expect(await Promise.all(out)).toEqual([0]);
+  });
+
+  test("leaves a target that hangs at the attempt's bound, once", async () => {
+    const service = aService({ lane: "rt", script: { rules: [{ when: west, do: { kind: "hang" } }] } });
+    service.send();
+    await service.invoke();
+    expect(requests(service).map(({ region }) => region)).toEqual(["us-west-2", "us-east-1"]);
+    expect(service.world.clock.nowMs() - t0).toBe(45_000);
+    expect(service.reply()).toMatchObject({ ok: true, meta: { target: "east" } });
+  });
+
+  test("goes back to SQS when all are throttled, and is answered when they are not any more", async () => {
+    const service = aService({ script: failing("throttled", { toMs: 20_000 }) });
+    service.send();
+    expect(await service.invoke()).toHaveLength(1);
+    expect(service.world.jobs.rows()[0]).toMatchObject({ state: "queued", givenBack: 1, requeues: 1, attempts: 0 });
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true, meta: { fallbackUsed: false } });
+  });
+
+  test("fails at once on a request that no target can take", async () => {
+    const service = aService({ script: failing("invalid") });
+    service.send();
+    await service.invoke();
+    expect(requests(service)).toHaveLength(1);
+    expect(service.reply()).toMatchObject({
+      ok: false,
+      error: { code: "provider_error", kind: "fatal", retryable: false },
+    });
+  });
+
+  test("comes again, with no reply, when the credentials have expired", async () => {
+    const service = aService({ script: failing("expired", { nth: { to: 1 } }) });
+    service.send();
+    expect(await service.invoke()).toHaveLength(1);
+    expect(service.reply()).toBeUndefined();
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+});
+
+describe("a message that is no good job", () => {
+  test("is parked when it is no envelope, and never touches its neighbours", async () => {
+    const service = aService();
+    service.world.queue.send('{"jobId":"torn');
+    service.send();
+    expect(await service.invoke()).toEqual([]);
+    expect(service.world.queue.parked).toMatchObject([{ body: '{"jobId":"torn', reason: "not_an_envelope" }]);
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+
+  test("is answered when its job can be named, with the field", async () => {
+    const service = aService();
+    service.send({ jobId: "j-bad", modle: "fast" });
+    await service.invoke();
+    expect(service.reply("j-bad")).toMatchObject({ ok: false, error: { code: "invalid_envelope" } });
+    expect(JSON.stringify(service.reply("j-bad"))).toContain("modle");
+  });
+
+  test("is parked when it is a damaged copy of a job that has a row", async () => {
+    const service = aService();
+    service.send();
+    await service.invoke();
+    service.send({ modle: "fast" });
+    await service.invoke();
+    expect(service.world.queue.parked).toMatchObject([{ reason: "invalid_envelope" }]);
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+
+  test("is parked when its jobId is another job's", async () => {
+    const service = aService();
+    service.send();
+    await service.invoke();
+    service.send({ params: { messages: [] } });
+    await service.invoke();
+    expect(service.world.queue.parked).toMatchObject([{ reason: "job_id_reused" }]);
+    expect(requests(service)).toHaveLength(1);
+  });
+
+  test("waits for a worker of another version when its model is unknown, then is answered", async () => {
+    const service = aService();
+    service.send({ model: "novel" });
+    expect(await service.invoke()).toHaveLength(1);
+    expect(service.world.jobs.rows()[0]).toMatchObject({ state: "queued", releases: 1 });
+    expect(service.reply()).toBeUndefined();
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: false, error: { code: "model_not_configured" } });
+    expect(requests(service)).toEqual([]);
+  });
+
+  test("is run by the worker that knows its model", async () => {
+    const service = aService();
+    service.send({ model: "novel" });
+    await service.invoke();
+    const models = { ...config.models, novel: { targets: { west: { ...config.models["fast"]?.targets["west"] } } } };
+    const newer = createMemoryWorker(service.world, { ...config, models } as typeof config, "bg");
+    await service.world.clock.advance(20_000);
+    await service.invoke({ worker: newer });
+    expect(service.reply()).toMatchObject({ ok: true, meta: { model: "novel" } });
+  });
+});
+
+describe("cancel", () => {
+  test("aborts a running request within one heartbeat and answers", async () => {
+    const service = aService({ script: { latency: 60_000 } });
+    service.send();
+    const invoked = service.invoke();
+    service.world.clock.after(15_000, () => void service.world.jobs.askCancel("j-1", t0 + 15_000));
+    expect(await invoked).toEqual([]);
+    expect(service.reply()).toMatchObject({ status: "cancelled", error: { code: "cancelled" } });
+    expect(service.world.clock.nowMs() - t0).toBeLessThanOrEqual(25_000);
+    expect(requests(service)).toMatchObject([{ outcome: "aborted" }]);
+    expect(await leasesOut(service.world)).toBe(0);
+  });
+
+  test("refuses the give-back of a job that would be requeued: the worker answers", async () => {
+    const service = aService({ script: failing("throttled") });
+    service.send();
+    const around = withJobs(service.world, {
+      async giveBack(claim, ask) {
+        await service.world.jobs.askCancel(claim.jobId, ask.nowMs);
+        return service.world.jobs.giveBack(claim, ask);
+      },
+    });
+    expect(await service.invoke({ worker: createMemoryWorker(around, config, "bg") })).toEqual([]);
+    expect(service.reply()).toMatchObject({ status: "cancelled" });
+  });
+});
+
+describe("the closing bell", () => {
+  test("cuts what is still running: lease and claim go back, the message comes again, the attempt counts", async () => {
+    const service = aService({ script: { rules: [{ when: { nth: { to: 1 } }, do: { kind: "hang" } }] } });
+    service.send();
+    expect(await service.invoke({ timeoutMs: 30_000 })).toHaveLength(1);
+    expect(service.world.clock.nowMs() - t0).toBe(25_000);
+    expect(service.world.jobs.rows()[0]).toMatchObject({ state: "queued", givenBack: 1, attempts: 1, bellCuts: 1 });
+    expect(await leasesOut(service.world)).toBe(0);
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+
+  test("ends a job whose attempts it has cut three times", async () => {
+    const service = aService({ script: { rules: [{ do: { kind: "hang" } }] } });
+    service.send();
+    for (let deliveries = 0; deliveries < 3; deliveries += 1) {
+      await service.invoke({ timeoutMs: 30_000 });
+      await service.world.clock.advance(10_000);
+    }
+    expect(service.reply()).toMatchObject({ error: { code: "attempt_timeout" } });
+  });
+
+  test("does not wait for a promise that never settles", async () => {
+    const service = aService({
+      around: (world) => ({ ...world, models: { ask: () => new Promise(() => undefined) } }),
+    });
+    service.send();
+    expect(await service.invoke({ timeoutMs: 60_000 })).toHaveLength(1);
+    expect(service.world.clock.nowMs() - t0).toBe(59_000);
+  });
+
+  test("lets no attempt begin that the invocation cannot outlive", async () => {
+    const service = aService();
+    service.send();
+    expect(await service.invoke({ timeoutMs: 7_000 })).toHaveLength(1);
+    expect(requests(service)).toEqual([]);
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+});
+
+describe("a deadline", () => {
+  test("that has passed when the message comes ends the job without a request", async () => {
+    const service = aService();
+    service.send({ deadlineAt: t0 + 1_000 });
+    await service.world.clock.advance(2_000);
+    await service.invoke();
+    expect(service.reply()).toMatchObject({ status: "expired", error: { code: "deadline_exceeded" } });
+    expect(requests(service)).toEqual([]);
+  });
+
+  test("that passes while a request runs aborts it", async () => {
+    const service = aService({ script: { latency: 60_000 } });
+    service.send({ deadlineAt: t0 + 20_000 });
+    await service.invoke();
+    expect(service.reply()).toMatchObject({ status: "expired" });
+    expect(service.world.clock.nowMs() - t0).toBe(20_000);
+  });
+});
+
+describe("when what is below fails", () => {
+  const down = () => Promise.reject(Object.assign(new Error("down"), { name: "TimeoutError" }));
+
+  test("a claim that cannot be written brings the message again, untouched", async () => {
+    let claims = 0;
+    const service = aService({
+      around: (world) => withJobs(world, { claim: (ask) => ((claims += 1) === 1 ? down() : world.jobs.claim(ask)) }),
+    });
+    service.send();
+    expect(await service.invoke()).toHaveLength(1);
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+
+  test("a reply that cannot be stored is tried again, and its model is not asked again", async () => {
+    let tries = 0;
+    const service = aService({
+      around: (world) =>
+        withJobs(world, {
+          complete: (claim, ask) => ((tries += 1) < 5 ? down() : world.jobs.complete(claim, ask)),
+        }),
+    });
+    service.send();
+    expect(await service.invoke()).toEqual([]);
+    expect(service.reply()).toMatchObject({ ok: true });
+    expect(requests(service)).toHaveLength(1);
+  });
+
+  test("a claim that another took over writes nothing and is reported", async () => {
+    const service = aService({ script: { latency: 100_000 }, around: (world) => withJobs(world, { extend: down }) });
+    service.send();
+    expect(await service.invoke()).toHaveLength(1);
+    expect(service.reply()).toBeUndefined();
+    expect(kinds(service)).toContain("claim-lost");
+    expect(await leasesOut(service.world)).toBe(0);
+  });
+
+  test("a bug of ours comes again twice and ends the third time, with no more than its class in the reply", async () => {
+    const bug = () => {
+      throw new TypeError("the prompt was: secret");
+    };
+    const service = aService({ around: (world) => ({ ...world, models: { ask: bug } }) });
+    service.send();
+    await service.drain();
+    expect(service.world.jobs.rows()[0]).toMatchObject({ bugs: 3 });
+    expect(service.reply()).toMatchObject({ error: { code: "internal_error" } });
+    expect(JSON.stringify([service.reply(), service.world.noted])).not.toContain("secret");
+  });
+
+  test("SQS in trouble changes no job's end", async () => {
+    const service = aService({ around: (world) => ({ ...world, queue: { ...world.queue, hide: down } }) });
+    service.send();
+    expect(await service.invoke()).toEqual([]);
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+});
+
+describe("a job whose workers died", () => {
+  const crash = async (service: Service, times: number) => {
+    for (let crashes = 0; crashes < times; crashes += 1) {
+      const nowMs = service.world.clock.nowMs();
+      const { jobId = "", contentHash = "" } = service.world.jobs.rows().find((row) => row.jobId === "j-1") ?? {};
+      const dead = { jobId, contentHash, holder: `dead-${crashes}`, lane: "bg", worker: "w" } as const;
+      await service.world.jobs.claim({
+        ...dead,
+        nowMs,
+        heldUntilMs: nowMs + 30_000,
+        deadlineAtMs: t0 + 3_600_000,
+        enqueuedAtMs: t0,
+      });
+      await service.world.clock.advance(40_000);
+    }
+  };
+  /** A job that has a row, hence a content hash that a later claim must match. */
+  const started = async () => {
+    const service = aService({ script: { latency: 100, ...failing("throttled", { toMs: 1_000 }) } });
+    service.send();
+    await service.invoke();
+    await service.world.clock.advance(60_000);
+    return service;
+  };
+
+  test("runs after the fresh ones when it crashed once", async () => {
+    const service = await started();
+    await crash(service, 1);
+    service.send({ jobId: "j-2" });
+    await service.invoke();
+    expect(
+      requests(service)
+        .slice(-2)
+        .map(({ jobId }) => jobId),
+    ).toEqual(["j-2", "j-1"]);
+  });
+
+  test("steps aside and runs alone when it crashed twice", async () => {
+    const service = await started();
+    await crash(service, 2);
+    service.send({ jobId: "j-2" });
+    expect(await service.invoke()).toEqual([]);
+    expect(
+      requests(service)
+        .slice(-2)
+        .map(({ jobId }) => jobId),
+    ).toEqual(["j-2", "j-1"]);
+    expect(service.world.jobs.rows().find(({ jobId }) => jobId === "j-1")).toMatchObject({ fence: 5, givenBack: 2 });
+  });
+
+  test("is ended after five crashes, with what was in flight", async () => {
+    const service = await started();
+    await crash(service, 5);
+    await service.invoke();
+    expect(service.reply()).toMatchObject({ error: { code: "worker_crashed", retryable: false } });
+  });
+});
