@@ -7,7 +7,7 @@ import { sqsMessageBytesMax } from "../core/limits.ts";
 import { toJson } from "./to-json.ts";
 
 /** Params above this go to S3: what is left of a message's 1 MiB is for the rest of the envelope. UTF-8 bytes. */
-export const paramsInlineBytesMax = 900_000;
+const paramsInlineBytesMax = 900_000;
 
 /** A job as it goes to SQS. */
 export interface Message {
