@@ -20,7 +20,6 @@ export function bundleFunction(entry: string, configJson: string, outdir: string
     format: "esm",
     minify: true,
     mainFields: ["module", "main"],
-    legalComments: "none",
     logLevel: "error",
   });
   writeFileSync(join(outdir, configFile), configJson);

@@ -1,8 +1,9 @@
 import { defineConfig } from "../lib/config.ts";
 
-// Ids, windows and output ceilings are from the model cards of the Bedrock user guide
-// (docs.aws.amazon.com/bedrock/latest/userguide/model-cards.html), prices from aws.amazon.com/bedrock/pricing:
-// USD for a million tokens on demand, standard tier, US. A regional profile of Claude costs 10 % more than the global one.
+// Ids, context windows and output ceilings: the model cards of the Bedrock user guide,
+// https://docs.aws.amazon.com/bedrock/latest/userguide/model-cards.html. Prices: https://aws.amazon.com/bedrock/pricing,
+// on demand, standard tier, US regions, November 2026; Claude costs a tenth more by a regional profile than by the global
+// one. The limits are guesses to begin with: an account's quotas differ, and a limit is learned within them.
 const novaLite = {
   modelId: "us.amazon.nova-lite-v1:0",
   limit: { start: 20, max: 60 },

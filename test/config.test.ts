@@ -75,6 +75,11 @@ const refused: [says: string, input: unknown, problem: string][] = [
     at({ quotaGroup: "nova" }),
     `${inTarget}.quotaGroup: names no quota group; add it to quotaGroups; known: none`,
   ],
+  [
+    "a quota group by the name of what every object has",
+    at({ quotaGroup: "constructor" }),
+    `${inTarget}.quotaGroup: names no quota group; add it to quotaGroups; known: none`,
+  ],
   ["no model", { models: {} }, "models: needs at least one model"],
   [
     "a model without a target",
@@ -94,11 +99,6 @@ const refused: [says: string, input: unknown, problem: string][] = [
   [
     "a fallback to an unknown model",
     chained(["clever-text"]),
-    "models.fast-text.fallback.0: names no model of this config; known: fast-text, smart-text",
-  ],
-  [
-    "a fallback to what every object has",
-    chained(["constructor"]),
     "models.fast-text.fallback.0: names no model of this config; known: fast-text, smart-text",
   ],
   [
