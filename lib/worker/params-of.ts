@@ -1,4 +1,4 @@
-import { isObject, parseJson } from "../core/json.ts";
+import { isJson, isObject, parseJson } from "../core/json.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Run } from "./run.ts";
 
@@ -13,5 +13,7 @@ export async function paramsOf(
   const object = await run.invocation.worker.world.objects.get(params.bucket, params.key);
   if (object.kind === "missing") return { kind: "missing", why: "does not exist" };
   const value = parseJson(object.text);
-  return isObject(value) ? { kind: "found", params: value } : { kind: "missing", why: "is not a JSON object" };
+  return isObject(value) && isJson(value)
+    ? { kind: "found", params: value }
+    : { kind: "missing", why: "is not a JSON object" };
 }
