@@ -4,7 +4,7 @@ import {
   GetItemCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import type { AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { AttributeValue, DynamoDBClient, ReturnValue } from "@aws-sdk/client-dynamodb";
 import { afterComplete, afterExtend, afterGiveBack, noProgress, progressFrom, storable } from "../core/claim.ts";
 import type { Claim, ClaimAnswer, JobRow, Progress } from "../core/claim.ts";
 import { isLane } from "../core/lane.ts";
@@ -45,6 +45,9 @@ const setStage = ["#stage = :stage", "#stageAtMs = :stageAtMs"];
 const states = attributes({ queued: "queued", running: "running", ended: "ended" });
 const numbers = attributes({ zero: 0, one: 1, format: rowFormat });
 
+/** A stored reply need not come back over the wire to the one who sent it. */
+const notTheReplyAgain: ReturnValue = "NONE";
+
 /** DynamoDB's keys in one BatchGetItem. */
 const keysPerReadMax = 100;
 const readTriesMax = 8;
@@ -52,8 +55,14 @@ const readPauseMs = 50;
 
 /** The job table on DynamoDB: one conditional UpdateItem a verb. Its key is `jobId`, its TTL attribute `ttl`. */
 export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock: Pick<Clock, "sleep">): JobTable {
-  /** The row after the write, or the row that refused it. */
-  async function update(jobId: string, condition: string, write: string, values: Item): Promise<ClaimAnswer> {
+  /** The row after the write (as far as it is `returned`), or the row that refused it. */
+  async function update(
+    jobId: string,
+    condition: string,
+    write: string,
+    values: Item,
+    returned: ReturnValue = "ALL_NEW",
+  ): Promise<ClaimAnswer> {
     try {
       const { Attributes = {} } = await dynamo.send(
         new UpdateItemCommand({
@@ -62,7 +71,7 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
           ConditionExpression: condition,
           UpdateExpression: write,
           ...mentioned([condition, write], values),
-          ReturnValues: "ALL_NEW",
+          ReturnValues: returned,
           ReturnValuesOnConditionCheckFailure: "ALL_OLD",
         }),
       );
@@ -89,7 +98,7 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
       "#format = if_not_exists(#format, :format)",
       ...setStage,
     );
-    return completed(await update(jobId, condition, write, ending(ask)), ask.reply);
+    return completed(await update(jobId, condition, write, ending(ask), notTheReplyAgain), ask.reply);
   }
 
   return {
@@ -146,7 +155,7 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
     async complete(claim, ask) {
       const write = set("#reply = :reply", "#state = :ended", "#ttl = :ttl", ...setStage, ...setProgress);
       const values = { ...states, ...mine(claim), ...ending(ask), ...progressAttributes(ask.progress) };
-      return completed(await update(claim.jobId, completeIf, write, values), ask.reply);
+      return completed(await update(claim.jobId, completeIf, write, values, notTheReplyAgain), ask.reply);
     },
 
     countRelease(ask) {

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { PutObjectCommand } from "@aws-sdk/client-s3";
+import { startFauxqs } from "../../infra/local/engines.ts";
+import { s3Client } from "../../lib/aws/clients.ts";
+import { createObjects } from "../../lib/aws/objects.ts";
+import { createMemoryObjects } from "../../lib/memory/objects.ts";
+import { createBucket, engineForTests, localClient } from "./engines.ts";
+
+const openings = [
+  [
+    "in memory",
+    async () => {
+      const objects = createMemoryObjects("outputs");
+      return {
+        objects,
+        bucket: "outputs",
+        put: async (key: string, text: string) => {
+          objects.put("outputs", key, text);
+        },
+      };
+    },
+  ],
+  [
+    "on fauxqs",
+    async () => {
+      const endpoint = await engineForTests(startFauxqs);
+      const bucket = await createBucket(endpoint);
+      const s3 = s3Client(localClient(endpoint));
+      return {
+        objects: createObjects(s3, bucket),
+        bucket,
+        put: async (Key: string, Body: string) => {
+          await s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body }));
+        },
+      };
+    },
+  ],
+] as const;
+
+describe.each(openings)("objects %s", async (_name, open) => {
+  const { objects, bucket, put } = await open();
+  const read = async (ref: string) => {
+    const [, key = ""] = ref.split(`s3://${bucket}/`);
+    return objects.get(bucket, key);
+  };
+
+  test("are read as text", async () => {
+    await put("params/a b+ü.json", '{"a":"ü€😀"}');
+    expect(await objects.get(bucket, "params/a b+ü.json")).toEqual({ kind: "found", text: '{"a":"ü€😀"}' });
+  });
+
+  test("that do not exist are missing, which is no error", async () => {
+    expect(await objects.get(bucket, "nobody's")).toEqual({ kind: "missing" });
+  });
+
+  test("take an output, and give it back by its reference", async () => {
+    const ref = await objects.putOutput("order:8812/summary=~1", '{"output":1}');
+    expect(ref).toMatch(`s3://${bucket}/outputs/`);
+    expect(await read(ref)).toEqual({ kind: "found", text: '{"output":1}' });
+  });
+
+  test("never write one output over another of the same job; the same again is the same", async () => {
+    const first = await objects.putOutput("job", "first");
+    const zombies = await objects.putOutput("job", "second");
+    expect(zombies).not.toBe(first);
+    expect(await objects.putOutput("job", "first")).toBe(first);
+    expect(await read(first)).toEqual({ kind: "found", text: "first" });
+  });
+});
+
+test("objects in a bucket that is not there throw: that is no missing object", async () => {
+  const endpoint = await engineForTests(startFauxqs);
+  const objects = createObjects(s3Client(localClient(endpoint)), "no-such-bucket");
+  await expect(objects.get("no-such-bucket", "a")).rejects.toThrow(expect.objectContaining({ name: "NoSuchBucket" }));
+});
