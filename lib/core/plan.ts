@@ -4,8 +4,6 @@ import { estimateTokens } from "./estimate.ts";
 import type { Job } from "./job.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { isObject } from "./json.ts";
-import type { Lane } from "./lane.ts";
-import { laneLimits } from "./limits.ts";
 
 /** One `model@target` of a job's fallback chain, with all that an attempt on it needs to know. */
 export interface Step {
@@ -176,12 +174,6 @@ function tooLong(step: Step, { need, stepsAfter, tooLongFor, walk }: StepFacts):
   if (walk > 1 || need.inputTokens + maxTokens <= contextWindow) return undefined;
   const larger = stepsAfter.some((later) => (later.contextWindow ?? 0) > contextWindow && serves(later, need));
   return larger ? { kind: "prompt-too-long", estimated: true } : undefined;
-}
-
-/** What an attempt must have before the closing bell, or it is not begun. Ms. */
-export function attemptMsNeeded(step: Step, lane: Lane): number {
-  const { attemptMsMax } = laneLimits[lane];
-  return Math.min(attemptMsMax, 3 * (step.typicalMs ?? attemptMsMax));
 }
 
 function serves(step: Step, { op, features }: Need): boolean {

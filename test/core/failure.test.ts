@@ -98,6 +98,39 @@ describe("a failure is told by its name and status", () => {
   ])("%s", (_says, facts, kind) => expect(kindOf(facts)).toBe(kind));
 });
 
+describe("a failure has more names than one", () => {
+  test.each<[kind: string, names: string[]]>([
+    [
+      "throttled",
+      ["ThrottlingException", "Throttling", "ThrottledException", "TooManyRequestsException", "RequestLimitExceeded"],
+    ],
+    [
+      "target",
+      ["AccessDeniedException", "AccessDenied", "NotAuthorized", "ResourceNotFoundException", "FTUFormNotFilled"],
+    ],
+    [
+      "infra",
+      [
+        "ExpiredTokenException",
+        "ExpiredToken",
+        "UnrecognizedClientException",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
+        "SignatureDoesNotMatch",
+        "IncompleteSignature",
+        "IncompleteSignatureException",
+        "MissingAuthenticationToken",
+        "MissingAuthenticationTokenException",
+        "RequestExpired",
+        "RequestTimeTooSkewed",
+        "CredentialsProviderError",
+        "TokenProviderError",
+      ],
+    ],
+    ["transient", ["InternalServerException", "InternalFailure", "ServiceUnavailableException", "ServiceUnavailable"]],
+  ])("%s", (kind, names) => expect(names.map((name) => kindOf({ name, status: 400 }))).toEqual(names.map(() => kind)));
+});
+
 describe("a refused request is the target's fault when its text says so", () => {
   test.each([
     "Invocation of model ID amazon.nova-lite-v1:0 with on-demand throughput isn't supported. Retry your request with an inference profile.",

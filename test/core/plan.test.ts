@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Config, FallbackConfig } from "../../lib/core/config.ts";
 import type { Job } from "../../lib/core/job.ts";
 import type { JsonObject } from "../../lib/core/json.ts";
-import { attemptMsNeeded, featuresOf, needOf, paramsFor, plan, skipReason } from "../../lib/core/plan.ts";
+import { featuresOf, needOf, paramsFor, plan, skipReason } from "../../lib/core/plan.ts";
 import type { Need, Step, StepFacts } from "../../lib/core/plan.ts";
 import { a, t0 } from "../a.ts";
 
@@ -471,10 +471,4 @@ describe("the request of a step", () => {
     expect(paramsFor(a.step(step), { op }, params)).toEqual(sent);
     expect(params).toEqual(before);
   });
-});
-
-test("an attempt is not begun with less time than three typical ones take, or than the lane allows", () => {
-  expect(attemptMsNeeded(a.step({ typicalMs: 3_000 }), "bg")).toBe(9_000);
-  expect(attemptMsNeeded(a.step({ typicalMs: 30_000 }), "rt")).toBe(45_000);
-  expect(attemptMsNeeded(a.step(), "bulk")).toBe(300_000);
 });
