@@ -199,7 +199,16 @@ describe("bytes", () => {
   });
 
   test("are where the SDK's schema has them, and nowhere else", () => {
-    expect(blobsUnder(sdk.ConverseRequest$)).toEqual(["reasoningContent.redactedContent", "source.bytes"]);
+    expect(placesOf(blob, sdk.ConverseRequest$)).toEqual(["reasoningContent.redactedContent", "source.bytes"]);
+  });
+
+  test("are never looked for in what the SDK's schema leaves free", () => {
+    expect(placesOf(freeForm, sdk.ConverseRequest$)).toEqual([
+      ".additionalModelRequestFields",
+      "content.json",
+      "inputSchema.json",
+      "toolUse.input",
+    ]);
   });
 
   test("apart, JSON is given back as it is", () => {
@@ -220,13 +229,13 @@ describe("bytes", () => {
   });
 });
 
-/** `holder.member` of every blob that a schema of the SDK reaches, free-form documents left out. */
-function blobsUnder(root: unknown): string[] {
+/** `holder.member` of everything of a simple type that a schema of the SDK reaches. */
+function placesOf(type: number, root: unknown): string[] {
   const found = new Set<string>();
   const seen = new Set<unknown>();
   const visit = (ref: unknown, holder: string, member: string): void => {
     const schema: unknown = typeof ref === "function" ? ref() : ref;
-    if (schema === blob) found.add(`${holder}.${member}`);
+    if (schema === type) found.add(`${holder}.${member}`);
     if (!Array.isArray(schema)) return;
     const [kind, , name, , names, members] = schema;
     // A member with traits is a pair; a named simple type has its type at the end; lists and maps end in their value's.
@@ -241,7 +250,8 @@ function blobsUnder(root: unknown): string[] {
   visit(root, "", "");
   return [...found].toSorted();
 }
-const [blob, simple, list, map] = [21, 0, 1, 2];
+const [blob, freeForm] = [21, 15];
+const [simple, list, map] = [0, 1, 2];
 
 describe("an answer", () => {
   test("of a kind that is newer than the SDK keeps its name", async () => {
@@ -393,12 +403,15 @@ describe("a failure", () => {
 });
 
 describe("credentials", () => {
-  test("are asked for at the first call, not before", async () => {
+  test("are asked for at a region's first call, once, and not before", async () => {
     const provider = vi.fn<() => Promise<typeof keys>>(async () => keys);
     const lazy = bedrockModels({ endpoint, credentials: provider });
     expect(provider).not.toHaveBeenCalled();
+    expect(await rejection(ask(lazy, {}, AbortSignal.abort("the bell")))).toBe("the bell");
+    expect(provider).not.toHaveBeenCalled();
     await ask(lazy);
-    expect(provider).toHaveBeenCalled();
+    await ask(lazy);
+    expect(provider).toHaveBeenCalledTimes(1);
   });
 
   test("that cannot be had are a failure with their own name, and no request", async () => {

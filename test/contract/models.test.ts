@@ -99,7 +99,9 @@ describe.each(benches)("the Models port: %s", (_says, open) => {
         messages: [{ role: "user", content: [{ text: "Say hello to Ada." }] }],
         inferenceConfig: { maxTokens: 3 },
       };
-      expect(await asked({ params })).toMatchObject({ stopReason: "max_tokens", usage: { outputTokens: 3 } });
+      const cut = await asked({ params });
+      expect(cut).toMatchObject({ stopReason: "max_tokens", usage: { outputTokens: 3 } });
+      expect(cut).toHaveProperty("output.output.message.content.0.text.length", 12);
     });
   });
 
