@@ -1,0 +1,592 @@
+import { describe, expect, test } from "vitest";
+import type { Head, LeaseAsk, PageRef } from "../../lib/core/lease.ts";
+import { createVirtualClock } from "../../lib/memory/clock.ts";
+import { createMemoryLeaseTable } from "../../lib/memory/lease-table.ts";
+import type { Noted } from "../../lib/core/noted.ts";
+import { Board } from "../../lib/worker/board.ts";
+import { LeaseDesk } from "../../lib/worker/lease-desk.ts";
+import type { TakenLease } from "../../lib/worker/lease-desk.ts";
+import { t0 } from "../a.ts";
+import { wired } from "./lease-wire.ts";
+import type { Request } from "./lease-wire.ts";
+
+const ledger = "fast-text@us-west-2";
+const first: PageRef = { ledger, page: 0 };
+const shares = { rt: 1, bg: 0.95, bulk: 0.9 };
+const wireMs = 2;
+
+/** What befalls a request: it never arrives, or it is carried out and the answer is lost. */
+type Fault = "request lost" | "answer lost";
+
+const anAsk = (facts: Partial<LeaseAsk> = {}): LeaseAsk => {
+  const ask = { ledger, lane: "rt", limitStart: 5, limitMax: 5, ...facts } as const;
+  return { share: shares[ask.lane], ...ask };
+};
+
+const timeout = () => Object.assign(new Error("lost"), { name: "TimeoutError" });
+
+/** A desk over a table in memory that is 2 ms away, each way. `sent` are its requests, but for the reads of heads. */
+async function aDesk(head?: Head) {
+  const clock = createVirtualClock(t0);
+  const table = createMemoryLeaseTable();
+  await table.createPage(first);
+  if (head !== undefined) await table.writeHead(ledger, undefined, head);
+
+  const sent: Request[] = [];
+  const noted: Noted[] = [];
+  const faults: Partial<Record<Request["verb"], Fault[]>> = {};
+  const wire = { answerMs: wireMs };
+  const leases = wired(table, async (request, send) => {
+    if (request.verb === "readHeads") return await send();
+    sent.push(request);
+    const fault = faults[request.verb]?.shift();
+    await clock.sleep(wireMs);
+    if (fault === "request lost") throw timeout();
+    const answer = await send();
+    await clock.sleep(wire.answerMs);
+    if (fault === "answer lost") throw timeout();
+    return answer;
+  });
+
+  const world = { clock, leases, telemetry: { note: (event: Noted) => noted.push(event) } };
+  const desk = new LeaseDesk(world, new Board(world, [ledger]));
+  const verbs = () => sent.map(({ verb }) => verb);
+  const over = async <T>(promise: Promise<T>): Promise<T> => {
+    let done = false;
+    void promise.finally(() => (done = true)).catch(() => undefined);
+    await clock.runUntil(() => done);
+    return await promise;
+  };
+  const take = (facts: Partial<LeaseAsk> = {}, waitMs = 1_000, signal = new AbortController().signal) =>
+    desk.take(anAsk(facts), { waitMs, signal });
+  const hold = async (facts: Partial<LeaseAsk> = {}): Promise<TakenLease> => {
+    const taken = await over(take(facts));
+    if (taken.kind !== "taken") throw new Error(`no lease: ${taken.kind}`);
+    return taken;
+  };
+  const giveBack = ({ lease }: TakenLease) => over(desk.giveBack(lease, { kind: "neutral" }));
+  /** Leases of somebody else. */
+  const others = async (count: number, untilMs = t0 + 30_000, ref = first) => {
+    await table.createPage(ref);
+    for (let index = 0; index < count; index++) await table.take(ref, [`other-${index}`], 32, untilMs);
+  };
+  const page = async (ref = first) => Object.keys((await table.readPage(ref)) ?? {});
+  return { desk, clock, table, sent, verbs, noted, faults, wire, over, take, hold, giveBack, others, page };
+}
+
+describe("taking a lease", () => {
+  test("costs one request, and its return one", async () => {
+    const { hold, giveBack, verbs, page } = await aDesk();
+    const taken = await hold();
+    expect(await page()).toEqual([taken.lease.id]);
+    await giveBack(taken);
+    expect(await page()).toEqual([]);
+    expect(verbs()).toEqual(["take", "giveBack"]);
+  });
+
+  test("answers the lease as the table wrote it, and how long it took", async () => {
+    const { hold } = await aDesk();
+    const { lease, waitMs, tookAtOnce } = await hold();
+    expect(lease).toMatchObject({ ref: first, expiresAtMs: t0 + 30_000 });
+    expect({ waitMs, tookAtOnce }).toEqual({ waitMs: 2 * wireMs, tookAtOnce: true });
+  });
+
+  test("notes it with lane, model and target", async () => {
+    const { hold, noted } = await aDesk();
+    await hold({ lane: "bg" });
+    expect(noted).toEqual([
+      { kind: "lease-taken", lane: "bg", model: "fast-text", target: "us-west-2", waitMs: 4, atOnce: true },
+    ]);
+  });
+
+  test("makes the page that nobody made", async () => {
+    const { hold, verbs } = await aDesk();
+    await hold({ ledger: "smart-text@us-west-2" });
+    expect(verbs()).toEqual(["take", "createPage", "take"]);
+  });
+
+  test("ten who come together are served by one write, in order", async () => {
+    const { take, over, sent } = await aDesk();
+    const limits = { limitStart: 20, limitMax: 20 };
+    const taken = await over(Promise.all(Array.from({ length: 10 }, () => take(limits))));
+    expect(sent.map(({ verb, ids }) => [verb, ids])).toEqual([
+      ["take", taken.map((each) => (each.kind === "taken" ? each.lease.id : each.kind))],
+    ]);
+  });
+
+  test("an eleventh is served by the next", async () => {
+    const { take, over, sent } = await aDesk();
+    await over(Promise.all(Array.from({ length: 11 }, () => take({ limitStart: 20, limitMax: 20 }))));
+    expect(sent.map(({ ids }) => ids.length)).toEqual([10, 1]);
+  });
+
+  test("where there is room for fewer the first ones get it", async () => {
+    const { take, over, others, sent } = await aDesk();
+    await others(3);
+    const kinds = await over(Promise.all(Array.from({ length: 4 }, async () => (await take({}, 0)).kind)));
+    expect(kinds).toEqual(["taken", "taken", "full", "full"]);
+    expect(sent.map(({ ids }) => ids.length)).toEqual([4, 2]);
+  });
+
+  test("keeps to the learned limit", async () => {
+    const { take, over } = await aDesk({ lim: 2 });
+    const kinds = await over(Promise.all(Array.from({ length: 4 }, async () => (await take({}, 0)).kind)));
+    expect(kinds).toEqual(["taken", "taken", "full", "full"]);
+  });
+
+  test("keeps to the lane's share of the limit", async () => {
+    const { take, over, others } = await aDesk();
+    await others(9);
+    const limits = { limitStart: 10, limitMax: 10 };
+    expect(await over(take({ ...limits, lane: "bulk" }, 0))).toEqual({ kind: "full" });
+    expect(await over(take({ ...limits, lane: "rt" }, 0))).toMatchObject({ kind: "taken" });
+  });
+
+  test("goes to another page when one is full", async () => {
+    const { hold, others, verbs, clock } = await aDesk();
+    const second = { ledger, page: 1 };
+    await others(25, clock.nowMs() + 30_000, first);
+    await others(0, 0, second);
+    const { lease, tookAtOnce } = await hold({ limitStart: 50, limitMax: 50 });
+    expect([lease.ref, tookAtOnce]).toEqual([second, true]);
+    expect(verbs().length).toBeLessThanOrEqual(2);
+  });
+
+  test("looks at three pages at most before it waits", async () => {
+    const { take, over, others, verbs } = await aDesk();
+    for (let number = 0; number < 16; number++) await others(32, t0 + 30_000, { ledger, page: number });
+    expect(await over(take({ limitStart: 500, limitMax: 500 }, 0))).toEqual({ kind: "full" });
+    expect(verbs()).toEqual(["take", "take", "take"]);
+  });
+
+  test("passes by the pages that may hold none", async () => {
+    const { hold, verbs, others } = await aDesk({ lim: 1 });
+    await others(0, 0, { ledger, page: 1 });
+    const { lease } = await hold({ limitStart: 50, limitMax: 50 });
+    expect([lease.ref, verbs().filter((verb) => verb === "take")]).toEqual([first, ["take"]]);
+  });
+
+  test("is refused at once while the ledger is paused, without a request", async () => {
+    const { take, over, verbs, noted } = await aDesk({ pausedUntilMs: t0 + 5_000 });
+    expect(await over(take())).toEqual({ kind: "paused", untilMs: t0 + 5_000 });
+    expect(verbs()).toEqual([]);
+    expect(noted).toMatchObject([{ kind: "lease-refused", reason: "paused", lane: "rt", waitMs: 0 }]);
+  });
+
+  test("goes on when the pause is over", async () => {
+    const { hold, clock } = await aDesk({ pausedUntilMs: t0 + 5_000 });
+    await clock.advance(5_000);
+    await expect(hold()).resolves.toMatchObject({ kind: "taken" });
+  });
+});
+
+describe("waiting for a lease", () => {
+  test("lasts no longer than it may", async () => {
+    const { take, over, others, clock, noted } = await aDesk();
+    await others(5);
+    expect(await over(take())).toEqual({ kind: "full" });
+    expect(clock.nowMs() - t0).toBe(1_000 + 2 * wireMs);
+    expect(noted).toMatchObject([{ kind: "lease-refused", reason: "full", waitMs: 1_004 }]);
+  });
+
+  test("asks the table less and less often", async () => {
+    const { take, over, others, verbs } = await aDesk();
+    await others(5);
+    await over(take({}, 2_000));
+    expect(verbs().length).toBeGreaterThan(5);
+    expect(verbs().length).toBeLessThan(20);
+  });
+
+  test("of none is one look", async () => {
+    const { take, over, others, verbs } = await aDesk();
+    await others(5);
+    expect(await over(take({}, 0))).toEqual({ kind: "full" });
+    expect(verbs()).toEqual(["take"]);
+  });
+
+  test("of none is one look also behind one who waits", async () => {
+    const { take, over, others, clock } = await aDesk();
+    await others(5);
+    const patient = take({}, 60_000);
+    await clock.advance(2_000);
+    expect(await over(take({}, 0))).toEqual({ kind: "full" });
+    expect(clock.nowMs() - t0).toBe(2_000 + 2 * wireMs);
+    expect(await over(Promise.race([patient, clock.sleep(0).then(() => "waits")]))).toBe("waits");
+  });
+
+  test("ends when a lease of this container comes back", async () => {
+    const { take, hold, over, others, desk, clock } = await aDesk();
+    await others(4);
+    const { lease } = await hold();
+    const waiting = take({}, 60_000);
+    await clock.advance(10_000);
+    const atMs = clock.nowMs();
+    void desk.giveBack(lease, { kind: "neutral" });
+    const taken = await over(waiting);
+    expect(taken).toMatchObject({ kind: "taken", tookAtOnce: false });
+    expect(clock.nowMs() - atMs).toBe(4 * wireMs);
+  });
+
+  test("ends when a lease comes back while the table says full", async () => {
+    const { take, hold, over, others, desk, clock, wire } = await aDesk();
+    await others(4);
+    const { lease } = await hold();
+    wire.answerMs = 100;
+    const waiting = take({}, 60_000);
+    await clock.advance(50);
+    void desk.giveBack(lease, { kind: "neutral" });
+    wire.answerMs = wireMs;
+    await clock.advance(60);
+    expect(await over(Promise.race([waiting, clock.sleep(0).then(() => "waits")]))).toMatchObject({ kind: "taken" });
+  });
+
+  test("of rt is served before bulk, though bulk came first", async () => {
+    const { take, hold, over, others, desk, clock } = await aDesk();
+    await others(4);
+    const { lease } = await hold();
+    const served: string[] = [];
+    const bulk = take({ lane: "bulk" }, 2_000).then(({ kind }) => served.push(`bulk ${kind}`));
+    await clock.advance(100);
+    const rt = take({}, 2_000).then(({ kind }) => served.push(`rt ${kind}`));
+    await clock.advance(100);
+    void desk.giveBack(lease, { kind: "neutral" });
+    await over(Promise.all([bulk, rt]));
+    expect(served).toEqual(["rt taken", "bulk full"]);
+  });
+
+  test("ends at once, with no lease, when its signal fires", async () => {
+    const { take, over, others, clock, desk } = await aDesk();
+    await others(5);
+    const abort = new AbortController();
+    const waiting = take({}, 60_000, abort.signal);
+    await clock.advance(1_000);
+    abort.abort();
+    expect(await waiting).toEqual({ kind: "aborted" });
+    await over(desk.idle());
+    expect(clock.nowMs()).toBe(t0 + 1_000);
+    expect(clock.nextAtMs()).toBeUndefined();
+  });
+
+  test("does not begin under a signal that has fired", async () => {
+    const { take, verbs, clock } = await aDesk();
+    expect(await take({}, 1_000, AbortSignal.abort())).toEqual({ kind: "aborted" });
+    expect([verbs(), clock.nextAtMs()]).toEqual([[], undefined]);
+  });
+
+  test("by one who left while the write was under way leaves no lease behind, and no other's grant disturbed", async () => {
+    const { take, over, desk, clock, page, verbs } = await aDesk();
+    const abort = new AbortController();
+    const leaver = take({}, 1_000, abort.signal);
+    const stayer = take();
+    await clock.advance(1);
+    abort.abort();
+    expect(await leaver).toEqual({ kind: "aborted" });
+    const taken = await over(stayer);
+    await over(desk.idle());
+    expect(await page()).toEqual([taken.kind === "taken" ? taken.lease.id : taken.kind]);
+    expect(verbs()).toEqual(["take", "giveBack"]);
+  });
+});
+
+describe("a take whose answer is lost", () => {
+  test("is written again, and has won then", async () => {
+    const { hold, faults, page, verbs, sent } = await aDesk();
+    faults.take = ["answer lost"];
+    const { lease } = await hold();
+    expect(await page()).toEqual([lease.id]);
+    expect(verbs()).toEqual(["take", "take"]);
+    expect(sent[1]).toEqual(sent[0]);
+  });
+
+  test("on the last free place has won as well", async () => {
+    const { hold, faults, others } = await aDesk();
+    await others(4);
+    faults.take = ["answer lost"];
+    await expect(hold()).resolves.toMatchObject({ kind: "taken", tookAtOnce: true });
+  });
+
+  test.each<[says: string, faults: Fault[]]>([
+    ["never arrived", ["request lost", "request lost"]],
+    ["was carried out", ["answer lost", "answer lost"]],
+    ["was carried out at first", ["answer lost", "request lost"]],
+  ])("twice, and %s, is no lease but trouble, and is returned", async (_says, lost) => {
+    const { take, over, desk, faults, page, verbs, noted } = await aDesk();
+    faults.take = [...lost];
+    expect(await over(take())).toMatchObject({ kind: "infra", error: { name: "TimeoutError" } });
+    await over(desk.idle());
+    expect(await page()).toEqual([]);
+    expect(verbs()).toEqual(["take", "take", "giveBack"]);
+    expect(noted).toMatchObject([{ kind: "lease-refused", reason: "infra" }]);
+  });
+
+  test("ends when an early copy of it said, not when the later one asked", async () => {
+    const { take, over, others, table, clock, sent } = await aDesk();
+    await others(5);
+    const waiting = take({}, 20_000);
+    await clock.advance(9_000);
+    // The copy of an early look arrives now.
+    await table.giveBack(first, ["other-0"]);
+    await table.take(first, sent[0]?.ids ?? [], 5, t0 + 30_000);
+    const taken = await over(waiting);
+    expect(taken).toMatchObject({ kind: "taken", lease: { expiresAtMs: t0 + 30_000 } });
+    const lost = taken.kind === "taken" ? taken.lost : undefined;
+    await clock.advance(t0 + 28_000 - clock.nowMs() - 1);
+    expect(lost?.aborted).toBe(false);
+    await clock.advance(1);
+    expect(lost?.aborted).toBe(true);
+  });
+
+  test("that answers when its lease is over is not held by anybody", async () => {
+    const { take, over, clock, desk, wire, sent, page } = await aDesk();
+    wire.answerMs = 28_000;
+    const waiting = take({}, 60_000);
+    await clock.advance(1_000);
+    wire.answerMs = wireMs;
+    const taken = await over(waiting);
+    await over(desk.idle());
+    expect(sent.map(({ verb }) => verb)).toEqual(["take", "giveBack", "take"]);
+    expect(await page()).toEqual([taken.kind === "taken" ? taken.lease.id : taken.kind]);
+  });
+});
+
+describe("leases of the dead", () => {
+  test("are reclaimed 3 s after their expiry", async () => {
+    const { hold, others, verbs, page, noted } = await aDesk();
+    await others(5, t0 - 3_003);
+    const { lease } = await hold();
+    expect(await page()).toEqual([lease.id]);
+    expect(verbs()).toEqual(["take", "reclaim"]);
+    expect(noted).toMatchObject([{ kind: "lease-reclaimed", count: 5 }, { kind: "lease-taken" }]);
+  });
+
+  test("are left alone before", async () => {
+    const { take, over, others } = await aDesk();
+    await others(5, t0 - 2_900);
+    expect(await over(take({}, 0))).toEqual({ kind: "full" });
+  });
+
+  test("are reclaimed once when the answer is lost", async () => {
+    const { hold, others, faults, page } = await aDesk();
+    await others(5, t0 - 10_000);
+    faults.reclaim = ["answer lost"];
+    const { lease } = await hold();
+    expect(await page()).toEqual([lease.id]);
+  });
+});
+
+describe("holding a lease", () => {
+  test("ends 2 s before its expiry without a word from anybody", async () => {
+    const { hold, clock, noted } = await aDesk();
+    const { lost } = await hold();
+    await clock.advance(28_000 - 2 * wireMs - 1);
+    expect(lost.aborted).toBe(false);
+    await clock.advance(1);
+    expect([lost.aborted, lost.reason]).toEqual([true, "lease-lost"]);
+    expect(noted.at(-1)).toMatchObject({ kind: "lease-lost", target: "us-west-2" });
+  });
+
+  test("goes on with each renewal", async () => {
+    const { hold, over, clock, desk, table } = await aDesk();
+    const { lease, lost } = await hold();
+    for (let beat = 0; beat < 6; beat++) {
+      await clock.advance(10_000);
+      expect(await over(desk.renew())).toEqual([]);
+    }
+    expect(lost.aborted).toBe(false);
+    expect(((await table.readPage(first)) ?? {})[lease.id]).toBeGreaterThan(t0 + 85_000);
+  });
+
+  test("is renewed by one write a page", async () => {
+    const { over, take, clock, desk, sent } = await aDesk();
+    const limits = { limitStart: 50, limitMax: 50 };
+    await over(Promise.all(Array.from({ length: 30 }, () => take(limits))));
+    const pages = new Set(sent.map(({ ref }) => ref?.page));
+    await clock.advance(10_000);
+    sent.length = 0;
+    await over(desk.renew());
+    expect(sent.map(({ verb }) => verb)).toEqual([...pages].map(() => "renew"));
+    expect(new Set(sent.map(({ ref }) => ref?.page))).toEqual(pages);
+    expect(sent.flatMap(({ ids }) => ids)).toHaveLength(30);
+  });
+
+  test("needs no renewal while it is young, unless its page is renewed anyway", async () => {
+    const { hold, over, clock, desk, sent } = await aDesk();
+    const old = await hold();
+    await clock.advance(4_000);
+    await over(desk.renew());
+    expect(sent.map(({ verb }) => verb)).toEqual(["take"]);
+    const young = await hold();
+    await clock.advance(1_000);
+    await over(desk.renew());
+    expect(sent.at(-1)).toMatchObject({ verb: "renew", ids: [old.lease.id, young.lease.id] });
+  });
+
+  test("shares its renewal among heartbeats that beat together", async () => {
+    const { hold, over, clock, desk, verbs } = await aDesk();
+    await hold();
+    await clock.advance(10_000);
+    await over(Promise.all([desk.renew(), desk.renew()]));
+    expect(verbs()).toEqual(["take", "renew"]);
+  });
+
+  test("is over when the table has lost it, and the page's other leases go on", async () => {
+    const { hold, over, clock, desk, table, verbs, noted } = await aDesk();
+    const [gone, kept] = [await hold(), await hold()];
+    await table.giveBack(first, [gone.lease.id]);
+    await clock.advance(10_000);
+    expect(await over(desk.renew())).toEqual([gone.lease]);
+    expect([gone.lost.aborted, kept.lost.aborted]).toEqual([true, false]);
+    expect(verbs()).toEqual(["take", "take", "renew", "renew"]);
+    expect(noted.filter(({ kind }) => kind === "lease-lost")).toHaveLength(1);
+    await clock.advance(19_000);
+    expect(kept.lost.aborted).toBe(false);
+  });
+
+  test("outlives a renewal that fails, until its own end", async () => {
+    const { hold, over, clock, desk, faults, noted } = await aDesk();
+    const { lost } = await hold();
+    faults.renew = ["request lost", "request lost"];
+    for (let beat = 0; beat < 2; beat++) {
+      await clock.advance(10_000);
+      expect(await over(desk.renew())).toEqual([]);
+    }
+    expect(lost.aborted).toBe(false);
+    expect(noted.filter(({ kind }) => kind === "trouble")).toHaveLength(2);
+    await clock.advance(8_000);
+    expect(lost.aborted).toBe(true);
+  });
+
+  test("is no longer renewed once it is over", async () => {
+    const { hold, over, clock, desk, verbs } = await aDesk();
+    await hold();
+    await clock.advance(28_000);
+    expect(await over(desk.renew())).toEqual([]);
+    expect(verbs()).toEqual(["take"]);
+  });
+
+  test("is not lost by a return while a renewal is under way", async () => {
+    const { hold, over, clock, desk, noted, page } = await aDesk();
+    const [ended, kept] = [await hold(), await hold()];
+    await clock.advance(10_000);
+    const returning = desk.giveBack(ended.lease, { kind: "neutral" });
+    const renewing = desk.renew();
+    await over(returning);
+    expect(await over(renewing)).toEqual([]);
+    expect(noted.some(({ kind }) => kind === "lease-lost")).toBe(false);
+    expect(await page()).toEqual([kept.lease.id]);
+  });
+
+  test("fires nothing after its return", async () => {
+    const { hold, giveBack, clock } = await aDesk();
+    const taken = await hold();
+    await giveBack(taken);
+    expect(clock.nextAtMs()).toBeUndefined();
+    expect(taken.lost.aborted).toBe(false);
+  });
+});
+
+describe("a return", () => {
+  test("of several in one tick is one write", async () => {
+    const { hold, over, desk, sent } = await aDesk();
+    const held = [await hold(), await hold(), await hold()];
+    sent.length = 0;
+    await over(Promise.all(held.map(({ lease }) => desk.giveBack(lease, { kind: "neutral" }))));
+    expect(sent.map(({ verb, ids }) => [verb, ids])).toEqual([["giveBack", held.map(({ lease }) => lease.id)]]);
+  });
+
+  test("waits for no other tick", async () => {
+    const { hold, giveBack, clock } = await aDesk();
+    const taken = await hold();
+    const atMs = clock.nowMs();
+    await giveBack(taken);
+    expect(clock.nowMs() - atMs).toBe(2 * wireMs);
+  });
+
+  test("of a lost lease is sent too", async () => {
+    const { hold, giveBack, clock, page } = await aDesk();
+    const taken = await hold();
+    await clock.advance(28_000);
+    expect(taken.lost.aborted).toBe(true);
+    await giveBack(taken);
+    expect(await page()).toEqual([]);
+  });
+
+  test("that fails is noted, and no error", async () => {
+    const { hold, giveBack, faults, noted } = await aDesk();
+    const taken = await hold();
+    faults.giveBack = ["request lost"];
+    await giveBack(taken);
+    expect(noted.at(-1)).toEqual({ kind: "lease-return-failed", error: "TimeoutError" });
+  });
+
+  test("after a throttle cuts the limit and pauses, once the lease is back", async () => {
+    const { hold, over, desk, table, verbs, noted } = await aDesk();
+    const { lease } = await hold({ limitStart: 20, limitMax: 20 });
+    await over(desk.giveBack(lease, { kind: "throttled", retryAfterMs: 7_000 }));
+    expect(verbs()).toEqual(["take", "giveBack", "writeHead"]);
+    const cutAtMs = t0 + 4 * wireMs;
+    expect((await table.readHeads([ledger])).get(ledger)).toEqual({
+      lim: 18,
+      cutFrom: 20,
+      cutAtMs,
+      pausedUntilMs: cutAtMs + 7_000,
+    });
+    expect(noted.at(-1)).toMatchObject({ kind: "limit-cut", from: 20, to: 18, target: "us-west-2" });
+  });
+
+  test("after a throttle of many cuts once", async () => {
+    const { hold, over, desk, verbs, noted } = await aDesk();
+    const held = [await hold(), await hold(), await hold()];
+    for (const { lease } of held) await over(desk.giveBack(lease, { kind: "throttled" }));
+    expect(verbs().filter((verb) => verb === "writeHead")).toHaveLength(1);
+    expect(noted.filter(({ kind }) => kind === "limit-cut")).toHaveLength(1);
+  });
+
+  test("after a throttle changes nothing that another has cut already", async () => {
+    const { hold, over, desk, table, noted } = await aDesk();
+    const { lease } = await hold();
+    const theirs = { lim: 4, cutAtMs: t0, cutFrom: 5, pausedUntilMs: t0 + 2_000 };
+    await table.writeHead(ledger, undefined, theirs);
+    await over(desk.giveBack(lease, { kind: "throttled", retryAfterMs: 60_000 }));
+    expect((await table.readHeads([ledger])).get(ledger)).toEqual(theirs);
+    expect(noted.some(({ kind }) => kind === "limit-cut")).toBe(false);
+  });
+
+  test("at the end of the day's quota pauses and cuts nothing", async () => {
+    const { hold, over, desk, table, take } = await aDesk();
+    const { lease } = await hold();
+    await over(desk.giveBack(lease, { kind: "daily" }));
+    const untilMs = t0 + 4 * wireMs + 900_000;
+    expect((await table.readHeads([ledger])).get(ledger)).toEqual({ pausedUntilMs: untilMs });
+    expect(await over(take())).toEqual({ kind: "paused", untilMs });
+  });
+
+  test("whose word does not reach the head is one trouble", async () => {
+    const { hold, over, desk, faults, noted, page } = await aDesk();
+    const { lease } = await hold();
+    faults.writeHead = ["request lost"];
+    await over(desk.giveBack(lease, { kind: "throttled" }));
+    expect(noted.at(-1)).toEqual({ kind: "trouble", what: "write a head", error: "TimeoutError" });
+    expect(await page()).toEqual([]);
+  });
+});
+
+describe("a limit below its maximum", () => {
+  const limits = { limitStart: 4, limitMax: 10 };
+  test("is raised once half of it is out, after the lease was taken", async () => {
+    const { hold, clock, desk, over, table, verbs, noted } = await aDesk();
+    await hold(limits);
+    await clock.advance(1_000);
+    await hold(limits);
+    await over(desk.idle());
+    expect(verbs()).toEqual(["take", "take", "writeHead"]);
+    expect((await table.readHeads([ledger])).get(ledger)).toMatchObject({ lim: 5 });
+    expect(noted.at(-1)).toMatchObject({ kind: "limit-raised", from: 4, to: 5 });
+  });
+
+  test("is raised for those who wait for it", async () => {
+    const { take, over, others } = await aDesk();
+    await others(4);
+    expect(await over(take(limits, 2_000))).toMatchObject({ kind: "taken", tookAtOnce: false });
+  });
+});

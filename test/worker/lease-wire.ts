@@ -1,0 +1,27 @@
+import type { PageRef } from "../../lib/core/lease.ts";
+import type { LeaseTable } from "../../lib/ports.ts";
+
+/** A request to the lease table; of heads it names none. */
+export interface Request {
+  readonly verb: keyof LeaseTable;
+  readonly ref?: PageRef;
+  readonly ids: readonly string[];
+}
+
+/** The table at the end of a wire: `carry` sees each request, and sends it when, as often and if it likes. */
+export function wired(
+  table: LeaseTable,
+  carry: <Answer>(request: Request, send: () => Promise<Answer>) => Promise<Answer>,
+): LeaseTable {
+  return {
+    take: (ref, ids, ...rest) => carry({ verb: "take", ref, ids }, () => table.take(ref, ids, ...rest)),
+    createPage: (ref) => carry({ verb: "createPage", ref, ids: [] }, () => table.createPage(ref)),
+    reclaim: (ref, expired, ids, ...rest) =>
+      carry({ verb: "reclaim", ref, ids }, () => table.reclaim(ref, expired, ids, ...rest)),
+    renew: (ref, ids, untilMs) => carry({ verb: "renew", ref, ids }, () => table.renew(ref, ids, untilMs)),
+    giveBack: (ref, ids) => carry({ verb: "giveBack", ref, ids }, () => table.giveBack(ref, ids)),
+    readHeads: (ledgers) => carry({ verb: "readHeads", ids: [] }, () => table.readHeads(ledgers)),
+    writeHead: (...write) => carry({ verb: "writeHead", ids: [] }, () => table.writeHead(...write)),
+    readPage: (ref) => table.readPage(ref),
+  };
+}
