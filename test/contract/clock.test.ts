@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../lib/aws/clock.ts";
 import { createVirtualClock } from "../../lib/memory/clock.ts";
 import { t0 } from "../a.ts";
@@ -57,6 +57,21 @@ describe.each(clocks)("the clock %s", (_name, clock, pass) => {
   });
 });
 
+test("no timer of the system's clock outlives the sleep it was for", async () => {
+  vi.useFakeTimers();
+  try {
+    const stop = new AbortController();
+    const sleep = systemClock.sleep(3_600_000, stop.signal);
+    systemClock.after(3_600_000, () => undefined)();
+    expect(vi.getTimerCount()).toBe(1);
+    stop.abort();
+    await sleep;
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 function thrown(seed: number) {
   const clock = createVirtualClock(t0, seed);
   return [clock.jitter(), clock.newId(), clock.jitter(), clock.newId()];
@@ -66,9 +81,10 @@ describe("the virtual clock", () => {
   test("fires timers in their order, those of one time in the order in which they were set", async () => {
     const clock = createVirtualClock(t0);
     const fired: string[] = [];
-    for (const ms of [20, 10, 10, 0]) clock.after(ms, () => fired.push(`${ms} at ${clock.nowMs() - t0}`));
+    for (const [name, ms] of Object.entries({ last: 20, second: 10, third: 10, first: 0 }))
+      clock.after(ms, () => fired.push(`${name} at ${clock.nowMs() - t0}`));
     await clock.advance(20);
-    expect(fired).toEqual(["0 at 0", "10 at 10", "10 at 10", "20 at 20"]);
+    expect(fired).toEqual(["first at 0", "second at 10", "third at 10", "last at 20"]);
   });
 
   test("lets what a timer sets going settle before the next one fires", async () => {

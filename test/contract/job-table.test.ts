@@ -136,9 +136,13 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
       expect(await claim(other)).toEqual({ kind: "conflict" });
     });
 
-    test("leaves a row of a newer format alone", async () => {
+    test("leaves a row of a newer format alone, as a release and a cancel do", async () => {
       await put({ jobId, format: 2, state: "queued" });
+      const before = await jobs.read(jobId);
       expect(await claim()).toEqual({ kind: "newer", format: 2 });
+      expect(releaseVerdict(await jobs.countRelease(releaseAsk()), releaseAsk())).toEqual({ kind: "newer", format: 2 });
+      expect(await jobs.replyUnlessRunning(jobId, cancelReply)).toEqual({ kind: "lost", row: before });
+      expect(await jobs.read(jobId)).toEqual(before);
     });
 
     test("never takes a running row that does not say until when it is held", async () => {
@@ -258,6 +262,13 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
       const mine = await claimed();
       const before = await jobs.read(jobId);
       expect(await jobs.complete({ ...mine, holder: "holder-2" }, completeAsk)).toEqual({ kind: "lost", row: before });
+    });
+
+    test("by a later claim of its own name is refused as well", async () => {
+      const mine = await claimed();
+      await claimed({ nowMs: lapsesAtMs + 1 });
+      const before = await jobs.read(jobId);
+      expect(await jobs.complete(mine, completeAsk)).toEqual({ kind: "lost", row: before });
     });
 
     test("of a job whose row is gone learns that there is none", async () => {
