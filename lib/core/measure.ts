@@ -70,6 +70,7 @@ export function measurements(event: Noted): readonly Measurement[] {
       return [ms("BilledWaitMs", event.billedWaitMs, by), ms("OverheadMs", event.overheadMs, by)];
     case "parked":
     case "fallback":
+    case "payload":
     case "stage":
     case "lease-return-failed":
     case "claim-lost":

@@ -1,10 +1,11 @@
 import type { Usage } from "./attempt.ts";
 import type { FailureKind } from "./failure.ts";
+import type { JsonObject } from "./json.ts";
 import type { Lane } from "./lane.ts";
 import type { ReplyCode, ReplyStatus } from "./reply.ts";
 import type { ParkReason, RequeueCause } from "./settlement.ts";
 
-/** What stands on every line and metric about a job; never a payload. */
+/** What stands on every line and metric about a job. */
 export interface Tags {
   readonly jobId?: string;
   readonly messageId?: string;
@@ -46,6 +47,8 @@ export type Noted = Tags &
       }
     /** A step behind the first is about to be tried. */
     | { readonly kind: "fallback" }
+    /** The request and its answer, only where the config has switched `logPayloads` on. */
+    | { readonly kind: "payload"; readonly params: JsonObject; readonly output: JsonObject }
     | { readonly kind: "requeued"; readonly cause: RequeueCause; readonly delayS: number }
     | { readonly kind: "unknown-model"; readonly name: string; readonly releases: number; readonly delayS: number }
     | {

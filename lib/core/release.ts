@@ -6,6 +6,7 @@ import {
   pauseMsMax,
   releaseDeadlineLeftMsMin,
   releasesMax,
+  requeueDeadlineLeftMsMin,
   requeueMsBase,
   sqsHiddenSMax,
 } from "./limits.ts";
@@ -46,6 +47,19 @@ export function requeueDelayS(
 /** The wait of which nothing is known doubles with every requeue. */
 export function unknownWaitMs(requeues: number): number {
   return Math.min(requeueMsBase * 2 ** sane(requeues, 0), pauseMsMax);
+}
+
+/** How long a plan is paused as a whole: until its earliest step is free. 0: a step can be tried now. */
+export function pausedForMs(pausedUntilMs: readonly (number | undefined)[], nowMs: number): number {
+  return Math.max(0, Math.min(...pausedUntilMs.map((untilMs) => untilMs ?? nowMs)) - nowMs);
+}
+
+/**
+ * Whether the message of a paused plan is hidden without a claim, which costs nothing. Near its deadline a job is
+ * claimed all the same, for it must be answered; so is one that somebody waits for, for it may sleep a short pause.
+ */
+export function mayWaitUnclaimed(lane: Lane, pausedMs: number, deadlineLeftMs: number): boolean {
+  return lane !== "rt" && pausedMs > 0 && deadlineLeftMs > requeueDeadlineLeftMsMin;
 }
 
 export type ReleaseNext = { readonly kind: "release"; readonly delayS: number } | { readonly kind: "answer" };

@@ -2,7 +2,7 @@ import { contentOf, jobOf } from "../core/job.ts";
 import type { Delivery, Job } from "../core/job.ts";
 import { plan } from "../core/plan.ts";
 import { releaseVerdict } from "../core/claim.ts";
-import { releaseNext } from "../core/release.ts";
+import { mayWaitUnclaimed, pausedForMs, releaseNext, requeueDelayS } from "../core/release.ts";
 import { endings } from "../core/endings.ts";
 import { claimRecord, settleOthers } from "./claim-record.ts";
 import type { Invocation } from "./invocation.ts";
@@ -16,7 +16,7 @@ import type { Settled } from "./settle-record.ts";
 
 /** From the SQS record to its end: envelope → plan → claim → run → settlement. */
 export async function processRecord(invocation: Invocation, delivery: Delivery): Promise<Settled> {
-  const { config, digest, world } = invocation.worker;
+  const { board, config, digest, world } = invocation.worker;
   const { messageId, lane, receives, enqueuedAtMs } = delivery;
   invocation.meter.set(delivery, "working");
   const jobAgeMs = Math.max(0, world.clock.nowMs() - enqueuedAtMs);
@@ -28,6 +28,15 @@ export async function processRecord(invocation: Invocation, delivery: Delivery):
 
   const planned = plan(job, config);
   if (planned.kind === "unknown-model") return releaseUnknown(invocation, delivery, job, planned.name);
+  const pausedMs = pausedForMs(
+    planned.steps.map(({ name }) => board.head(name)?.pausedUntilMs),
+    world.clock.nowMs(),
+  );
+  const hiding = hidingFacts(invocation, delivery, job);
+  if (mayWaitUnclaimed(job.lane, pausedMs, hiding.deadlineLeftMs)) {
+    const delayS = requeueDelayS({ ...hiding, cause: "paused", requeues: 0, knownWaitMs: pausedMs });
+    return settleUnclaimed(invocation, delivery, { kind: "hide", delayS, why: "paused" });
+  }
   return claimRecord(invocation, delivery, job, async (run) => {
     const params = await paramsOf(run);
     if (params.kind === "missing") return failed(run, endings.paramsMissing(params.why));

@@ -96,6 +96,8 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
     }
 
     account(run, step, tried);
+    if (tried.kind === "answered" && run.invocation.worker.config.logPayloads)
+      run.note({ kind: "payload", params, output: tried.output }, step.name);
     if (tried.kind === "cut" && tried.by !== "lease-lost") return afterCut(run, step, attempt, tried.by);
     const failure = judge(run, step, tried, attempt, walk);
     if (failure.kind === "reply") return failure;

@@ -4,8 +4,10 @@ import type { Hiding } from "../../lib/core/release.ts";
 import {
   againDelayS,
   heldDelayS,
+  mayWaitUnclaimed,
   notBegunDelayS,
   notYetDelayS,
+  pausedForMs,
   releaseNext,
   requeueDelayS,
   unknownWaitMs,
@@ -224,4 +226,22 @@ describe("whatever the rows, headers and clocks say", () => {
       }),
       { numRuns: 2_000 },
     ));
+});
+
+describe("a plan is paused", () => {
+  test.each<[says: string, until: readonly (number | undefined)[], forMs: number]>([
+    ["until its earliest step is free", [t0 + 9_000, t0 + 4_000], 4_000],
+    ["not at all while one step was never paused", [t0 + 9_000, undefined], 0],
+    ["not at all once a pause is over", [t0 + 9_000, t0 - 1], 0],
+  ])("%s", (_says, until, forMs) => expect(pausedForMs(until, t0)).toBe(forMs));
+
+  test.each<[says: string, ...at: Parameters<typeof mayWaitUnclaimed>, may: boolean]>([
+    ["a paused bg job waits without a claim", "bg", 1, 10_001, true],
+    ["so does a bulk job", "bulk", 1, 10_001, true],
+    ["an rt job does not", "rt", 1, 10_001, false],
+    ["nor does any without a pause", "bg", 0, 10_001, false],
+    ["nor one that is near its deadline, for it must be answered", "bg", 1, 10_000, false],
+  ])("%s", (_says, lane, pausedMs, deadlineLeftMs, may) =>
+    expect(mayWaitUnclaimed(lane, pausedMs, deadlineLeftMs)).toBe(may),
+  );
 });

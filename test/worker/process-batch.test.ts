@@ -149,6 +149,44 @@ describe("a job whose target fails", () => {
   });
 });
 
+describe("a plan that is known to be paused", () => {
+  const paused = async (lane: "rt" | "bg") => {
+    const service = aService({ lane, script: failing("throttled", { toMs: 500 }, { retryAfter: "30" }) });
+    service.send();
+    await service.invoke();
+    service.send({ jobId: "j-2" });
+    await service.invoke();
+    return service;
+  };
+
+  test("is hidden without a claim, and run when the pause is over", async () => {
+    const service = await paused("bg");
+    expect(service.world.jobs.rows().map(({ jobId }) => jobId)).toEqual(["j-1"]);
+    await service.drain();
+    expect(service.reply("j-2")).toMatchObject({ ok: true });
+  });
+
+  test("is claimed all the same for a job that somebody waits for", async () => {
+    const service = await paused("rt");
+    expect(service.world.jobs.rows().map(({ jobId }) => jobId)).toEqual(["j-1", "j-2"]);
+  });
+});
+
+describe("payloads", () => {
+  const secret = { messages: [{ role: "user", content: [{ text: "secret" }] }] };
+  const logged = async (logPayloads: boolean) => {
+    const service = aService({ config: { ...config, logPayloads } });
+    service.send({ params: secret });
+    await service.invoke();
+    return JSON.stringify(service.world.noted);
+  };
+
+  test("are never noted unless the config says so", async () => {
+    expect(await logged(false)).not.toContain("secret");
+    expect(await logged(true)).toContain("secret");
+  });
+});
+
 describe("a message that is no good job", () => {
   test("is parked when it is no envelope, and never touches its neighbours", async () => {
     const service = aService();
