@@ -49,8 +49,7 @@ export function exhausted(tried: readonly StepOutcome[], at: ChainEnd): Exhauste
   const outcomes = [...new Map(tried.map((outcome) => [outcome.step, outcome])).values()];
   const hopes = hopesOf(outcomes, at);
   const cut = hopes.some(({ kind }) => kind === "bell");
-  if (cut && (at.bellCuts >= bellCutsMax || at.lifeAttemptsLeft <= 0))
-    return { kind: "fail", error: endings.bellCuts() };
+  if (cut && at.bellCuts >= bellCutsMax) return { kind: "fail", error: endings.bellCuts() };
   if (at.lifeAttemptsLeft <= 0) return { kind: "fail", error: chainError(outcomes, hopes) };
 
   const again = walkAgain(outcomes, hopes, at);
@@ -198,7 +197,7 @@ function chainError(outcomes: readonly StepOutcome[], [best]: readonly Hope[]): 
 }
 
 function hopefulError({ kind, step, waitMs, known, failure }: Hope, went: string): ReplyError {
-  const retry = { retryable: true, retryAfterMs: Math.ceil(waitMs) } as const;
+  const retry = { retryable: true, retryAfterMs: waitMs } as const;
   switch (kind) {
     case "full":
     case "throttled":
@@ -219,12 +218,12 @@ function hopefulError({ kind, step, waitMs, known, failure }: Hope, went: string
       };
     case "transient":
     case "hung":
-      return { ...errorOf(failure ?? { kind, name: kind }, step), ...(known && { retryAfterMs: Math.ceil(waitMs) }) };
+      return { ...errorOf(failure ?? { kind, name: kind }, step), ...(known && { retryAfterMs: waitMs }) };
     case "bell":
       return {
         code: "attempt_timeout",
         kind: "hung",
-        message: `the attempt outlasted its invocation and the deadline is too near for another: ${went}; ask for fewer tokens, or send the job again with a later deadline`,
+        message: `the attempt outlasted its invocation and no other may follow: ${went}; ask for fewer tokens, or send the job again with a later deadline`,
         retryable: true,
       };
     case "no-time":

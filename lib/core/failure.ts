@@ -159,6 +159,7 @@ const contextWordings: readonly RegExp[] = [
   /input tokens exceeded/i, // Nova: Input Tokens Exceeded: Number of input tokens exceeds maximum length.
   /too many (?:input )?tokens/i, // Titan: Too many input tokens. Max input tokens: 8192; Cohere: too many tokens
   /too many total text bytes/i,
+  /expected maxLength: \d+, actual: \d+/i, // Titan: Malformed input request: expected maxLength: 50000, actual: 52611
   /input token count.*exceeds the maximum/i,
   /range of input length should be/i, // Qwen
   /maximum prompt length/i,

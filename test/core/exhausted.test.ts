@@ -313,7 +313,7 @@ describe("an error tells the person who reads it at night what happened, where, 
     [
       "a cut at the deadline's edge",
       [cut, noTime(b)],
-      "the attempt outlasted its invocation and the deadline is too near for another: fast-text@us-west-2 cut by the invocation's end, fast-text@us-east-1 not begun; ask for fewer tokens, or send the job again with a later deadline",
+      "the attempt outlasted its invocation and no other may follow: fast-text@us-west-2 cut by the invocation's end, fast-text@us-east-1 not begun; ask for fewer tokens, or send the job again with a later deadline",
     ],
     [
       "no time",

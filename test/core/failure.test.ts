@@ -73,6 +73,7 @@ describe("a failure is told by its name and status", () => {
     ],
 
     ["a model that took too long", { name: "ModelTimeoutException", status: 408 }, "hung"],
+    ["a model that took too long, inside a stream", { name: "modelTimeoutException" }, "hung"],
     ["a 408 without a name", { status: 408 }, "hung"],
 
     ["no access to the model", { name: "AccessDeniedException", status: 403 }, "target"],
@@ -154,6 +155,7 @@ const tooLong = [
   "400 Bad Request: Too many input tokens. Max input tokens: 8192, request input token count: 9279",
   "too many tokens: total number of tokens in the prompt cannot exceed 4081",
   "messages: too many total text bytes",
+  "Malformed input request: expected maxLength: 50000, actual: 52611, please reformat your input and try again.",
   "The input token count (200000) exceeds the maximum number of tokens",
   "Your input exceeds the context window of this model.",
   "context window exceeds limit (2013)",
@@ -164,8 +166,9 @@ const tooLong = [
 describe("a prompt that is too long is known by its many wordings", () => {
   test.each(tooLong)("%s", (message) => expect(kindOf({ name: "ValidationException", message })).toBe("context"));
 
-  test("also when a stream's frame or a proxy has swallowed the error's name", () =>
-    expect(kindOf({ name: "Error", status: 400, message: tooLong[0] ?? "" })).toBe("context"));
+  test.each(["Error", "UnknownError", ""])("also when a frame or a proxy has left no name but '%s'", (name) =>
+    expect(kindOf({ name, status: 400, message: "prompt is too long: 206456 tokens" })).toBe("context"),
+  );
 
   test("but only a ValidationException is read: another name means what it says", () => {
     expect(tooLong.map((message) => kindOf({ name: "AccessDeniedException", message }))).not.toContain("context");
