@@ -60,10 +60,11 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
   try {
     const outdir = mkdtempSync(join(tmpdir(), "sluice-"));
     ending.push(async () => rmSync(outdir, { recursive: true, force: true }));
+    // First of all: a wrong config is told before anything runs.
+    const synthesized = synthesize(options.limits, outdir);
     const { endpoints, bedrockRecord } = await startEngines(options, ending);
     const clients = clientsOf(endpoints);
     ending.push(async () => Object.values(clients).forEach((client) => client.destroy()));
-    const synthesized = synthesize(options.limits, outdir);
     const stack = await makeStack(synthesized, clients, region);
 
     mkdirSync(options.logDirectory, { recursive: true });

@@ -1,0 +1,124 @@
+import { writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, test } from "vitest";
+
+import { familyOf, isAlive, listeningOf, repliesIn, resultOf, startLocally, until } from "./process.ts";
+
+const linux = process.platform === "linux";
+/** 127.0.0.1 as /proc writes it. */
+const loopback = "0100007F";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+});
+
+function file(name: string, lines: readonly unknown[]): string {
+  const path = join(folder, name);
+  writeFileSync(path, lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"));
+  return path;
+}
+
+function job(jobId: string, facts: object = {}) {
+  const params = { messages: [{ role: "user", content: [{ text: "Say hello to Ada." }] }] };
+  return { jobId, model: "fast-text", op: "converse", params, ...facts };
+}
+
+describe.concurrent("npm start", { timeout: 60_000 }, () => {
+  test("answers each sample once, with everything returned, on loopback alone, and leaves no process", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const started = startLocally(["--json"], onTestFinished);
+    await until(() => started.stderr().includes("succeeded"));
+    const family = linux ? familyOf(started.pid) : [];
+    const addresses = linux ? listeningOf(family) : [];
+    expect(await started.ended).toBe(0);
+
+    expect(resultOf(started)).toMatchObject({
+      jobs: 11,
+      messages: 13,
+      succeeded: 6,
+      failed: 3,
+      expired: 1,
+      cancelled: 1,
+      refused: 1,
+      unanswered: 0,
+      bedrockRequests: 11,
+      leasesLeft: 0,
+      codes: { invalid_envelope: 1, model_not_configured: 1, provider_error: 1, deadline_exceeded: 1, cancelled: 1 },
+    });
+    if (!linux) return;
+    // DynamoDB, SQS with S3, Bedrock.
+    expect(addresses).toEqual([loopback, loopback, loopback]);
+    expect(family.length).toBeGreaterThan(3);
+    expect(family.filter((pid) => isAlive(pid))).toEqual([]);
+  });
+
+  test("runs a file: bad lines are named and the others run, copies are one job, a limit is kept", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const replies = join(folder, "replies.jsonl");
+    const names = ["a-1", "a-2", "a-3", "a-4", "a-5", "a-6"];
+    const pinned = { model: "fast-text@us-west-2", fallback: "none" };
+    const started = startLocally(
+      [
+        "--json",
+        file("jobs.jsonl", [
+          ...names.map((name) => job(name, pinned)),
+          "{ not json",
+          job("a-1", pinned),
+          "",
+          job("typo", { lan: "rt" }),
+          job("urgent", { lane: "rt" }),
+          job("a-2", { ...pinned, model: "smart-text" }),
+        ]),
+        ...["--script", file("script.json", ['{"latency": 200}'])],
+        ...["--limit", "fast-text@us-west-2=3", "--replies", replies],
+      ],
+      onTestFinished,
+    );
+    expect(await started.ended).toBe(0);
+    expect(started.stderr()).toMatch(/jobs\.jsonl:7: line: /);
+    expect(started.stderr()).toMatch(/jobs\.jsonl:10: lan: /);
+    expect(resultOf(started)).toMatchObject({ jobs: 7, succeeded: 7, refused: 3, unanswered: 0, leasesLeft: 0 });
+    // 95 % of three are two.
+    expect(resultOf(started)["maxInFlight"]).toMatchObject({ "fast-text@us-west-2": 2 });
+    expect(
+      repliesIn(replies)
+        .map(({ jobId }) => jobId)
+        .toSorted(),
+    ).toEqual([...names, "urgent"]);
+  });
+
+  test.runIf(linux).for(["SIGINT", "SIGTERM", "SIGKILL"] as const)(
+    "takes its engines and workers with it on %s",
+    async (signal, { expect, onTestFinished }) => {
+      const args = [file(`${signal}.jsonl`, [job("slow")]), "--script", file("slow.json", ['{"latency": 60000}'])];
+      const started = startLocally(args, onTestFinished);
+      await until(() => started.stderr().includes("slow waiting") || started.stderr().includes("0 of 1 answered"));
+      const family = familyOf(started.pid);
+      expect(family.length).toBeGreaterThan(3);
+      started.kill(signal);
+      expect(await started.ended).toBe({ SIGINT: 130, SIGTERM: 143, SIGKILL: null }[signal]);
+      await until(() => !family.some((pid) => isAlive(pid)));
+      if (signal !== "SIGKILL") expect(started.stdout()).toContain("1 unanswered");
+    },
+  );
+
+  test.for<[string[], string]>([
+    [["--jsn"], "Unknown option '--jsn'"],
+    [["nowhere.jsonl"], "nowhere.jsonl cannot be read; check the path"],
+  ])("ends with 2 and the remedy on %j", async ([args, says], { expect, onTestFinished }) => {
+    const started = startLocally(args, onTestFinished);
+    expect(await started.ended).toBe(2);
+    expect(started.stderr()).toContain(says);
+    expect(started.stderr()).not.toContain("    at ");
+  });
+});
