@@ -1,15 +1,24 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer } from "node:net";
+import type { Socket } from "node:net";
 import { GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { GetQueueUrlCommand } from "@aws-sdk/client-sqs";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { dynamoClient, s3Client, sqsClient } from "../../lib/aws/clients.ts";
 import { localClient } from "../contract/engines.ts";
 
-/** A server that takes every request and answers none; how many came. */
-async function silentServer() {
+/** A server that never comes to an answer; how many requests came. */
+async function slowServer(answer: (socket: Socket) => void) {
   let requests = 0;
-  const server = createServer(() => requests++);
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.once("data", () => {
+      requests++;
+      answer(socket);
+    });
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
@@ -18,20 +27,43 @@ async function silentServer() {
     endpoint: `http://127.0.0.1:${address.port}`,
     requests: () => requests,
     close: () => {
-      server.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
       server.close();
     },
   };
 }
 
-test("a DynamoDB that does not answer is given up after three attempts, and no request hangs", async () => {
-  const silent = await silentServer();
-  const dynamo = dynamoClient(localClient(silent.endpoint));
-  const get = dynamo.send(new GetItemCommand({ TableName: "jobs", Key: { jobId: { S: "job" } } }));
-  await expect(get).rejects.toThrow(expect.objectContaining({ name: "TimeoutError" }));
-  expect(silent.requests()).toBe(3);
-  silent.close();
-}, 30_000);
+describe("a DynamoDB that", () => {
+  const slow: [says: string, answer: (socket: Socket) => void][] = [
+    ["says nothing", () => undefined],
+    [
+      "is never done with its headers",
+      (socket) => {
+        socket.write("HTTP/1.1 200 OK\r\n");
+        const trickle = setInterval(() => socket.write("x-amzn-note: wait\r\n"), 100);
+        socket.once("close", () => {
+          clearInterval(trickle);
+        });
+      },
+    ],
+    [
+      "stops in the middle of its answer",
+      (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"It'),
+    ],
+  ];
+  test.concurrent.each(slow)(
+    "%s is given up after three attempts",
+    async (_says, answer) => {
+      const server = await slowServer(answer);
+      const dynamo = dynamoClient(localClient(server.endpoint));
+      const get = dynamo.send(new GetItemCommand({ TableName: "jobs", Key: { jobId: { S: "job" } } }));
+      await expect(get).rejects.toThrow(expect.objectContaining({ name: "TimeoutError" }));
+      expect(server.requests()).toBe(3);
+      server.close();
+    },
+    30_000,
+  );
+});
 
 describe("an endpoint", () => {
   afterEach(() => {
