@@ -44,11 +44,6 @@ export class Board {
     await this.#reading;
   }
 
-  /** When the heads were last read, in epoch ms. */
-  get readAtMs(): number {
-    return this.#readAtMs;
-  }
-
   /** Undefined: never written, as far as is known. */
   head(ledger: string): Head | undefined {
     return this.#heads.get(ledger);

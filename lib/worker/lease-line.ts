@@ -37,7 +37,6 @@ export class LeaseLine {
   #sleep: { readonly untilMs: number; readonly over: AbortController } | undefined;
   /** Something came back since this round began: a page that was full then may have room. */
   #woken = false;
-  #raiseConsideredAtMs = -Infinity;
 
   /** `undo` returns what was taken, or may have been, while nobody is there to hold it. */
   constructor(
@@ -174,10 +173,8 @@ export class LeaseLine {
     return look.size;
   }
 
-  /** Once for each read of the head, when how full the ledger is has just been seen. */
+  /** By time, while it has just been seen how full the ledger is. */
   async #considerRaise(ask: LeaseAsk, out: number): Promise<void> {
-    if (this.#raiseConsideredAtMs === this.#board.readAtMs) return;
-    this.#raiseConsideredAtMs = this.#board.readAtMs;
     const nowMs = this.#world.clock.nowMs();
     const changed = await this.#board.change(this.#ledger, (head) => raise(head, ask, out, nowMs));
     if (changed === undefined) return;

@@ -35,12 +35,12 @@ async function aDesk(head?: Head) {
   const sent: Request[] = [];
   const noted: Noted[] = [];
   const faults: Partial<Record<Request["verb"], Fault[]>> = {};
-  const wire = { answerMs: wireMs };
+  const wire = { requestMs: wireMs, answerMs: wireMs };
   const leases = wired(table, async (request, send) => {
     if (request.verb === "readHeads") return await send();
     sent.push(request);
     const fault = faults[request.verb]?.shift();
-    await clock.sleep(wireMs);
+    await clock.sleep(wire.requestMs);
     if (fault === "request lost") throw timeout();
     const answer = await send();
     await clock.sleep(wire.answerMs);
@@ -48,7 +48,10 @@ async function aDesk(head?: Head) {
     return answer;
   });
 
-  const world = { clock, leases, telemetry: { note: (event: Noted) => noted.push(event) } };
+  // Frozen and thawed: time has passed, and no timer has fired yet.
+  const frozen = { ms: 0 };
+  const own = { ...clock, nowMs: () => clock.nowMs() + frozen.ms };
+  const world = { clock: own, leases, telemetry: { note: (event: Noted) => noted.push(event) } };
   const desk = new LeaseDesk(world, new Board(world, [ledger]));
   const verbs = () => sent.map(({ verb }) => verb);
   const over = async <T>(promise: Promise<T>): Promise<T> => {
@@ -71,7 +74,7 @@ async function aDesk(head?: Head) {
     for (let index = 0; index < count; index++) await table.take(ref, [`other-${index}`], 32, untilMs);
   };
   const page = async (ref = first) => Object.keys((await table.readPage(ref)) ?? {});
-  return { desk, clock, table, sent, verbs, noted, faults, wire, over, take, hold, giveBack, others, page };
+  return { desk, clock, table, sent, verbs, noted, faults, wire, frozen, over, take, hold, giveBack, others, page };
 }
 
 describe("taking a lease", () => {
@@ -114,10 +117,24 @@ describe("taking a lease", () => {
     ]);
   });
 
+  test("so are they when they come one after the other in the same tick", async () => {
+    const { take, hold, over, sent } = await aDesk();
+    const limits = { limitStart: 20, limitMax: 20 };
+    await hold(limits); // the head is known by now
+    const takes: Promise<unknown>[] = [];
+    for (let count = 0; count < 5; count++) {
+      takes.push(take(limits));
+      await Promise.resolve();
+    }
+    await over(Promise.all(takes));
+    expect(sent.map(({ ids }) => ids.length)).toEqual([1, 5]);
+  });
+
   test("an eleventh is served by the next", async () => {
     const { take, over, sent } = await aDesk();
-    await over(Promise.all(Array.from({ length: 11 }, () => take({ limitStart: 20, limitMax: 20 }))));
-    expect(sent.map(({ ids }) => ids.length)).toEqual([10, 1]);
+    const taken = await over(Promise.all(Array.from({ length: 11 }, () => take({ limitStart: 20, limitMax: 20 }))));
+    const ids = taken.map((each) => (each.kind === "taken" ? each.lease.id : each.kind));
+    expect(sent.map((each) => each.ids)).toEqual([ids.slice(0, 10), ids.slice(10)]);
   });
 
   test("where there is room for fewer the first ones get it", async () => {
@@ -128,10 +145,11 @@ describe("taking a lease", () => {
     expect(sent.map(({ ids }) => ids.length)).toEqual([4, 2]);
   });
 
-  test("keeps to the learned limit", async () => {
-    const { take, over } = await aDesk({ lim: 2 });
+  test("keeps to the learned limit, and asks for no more than that", async () => {
+    const { take, over, sent } = await aDesk({ lim: 2 });
     const kinds = await over(Promise.all(Array.from({ length: 4 }, async () => (await take({}, 0)).kind)));
     expect(kinds).toEqual(["taken", "taken", "full", "full"]);
+    expect(sent[0]?.ids).toHaveLength(2);
   });
 
   test("keeps to the lane's share of the limit", async () => {
@@ -345,6 +363,7 @@ describe("a take whose answer is lost", () => {
     const taken = await over(waiting);
     await over(desk.idle());
     expect(sent.map(({ verb }) => verb)).toEqual(["take", "giveBack", "take"]);
+    expect(sent[2]?.ids).not.toEqual(sent[0]?.ids);
     expect(await page()).toEqual([taken.kind === "taken" ? taken.lease.id : taken.kind]);
   });
 });
@@ -464,16 +483,31 @@ describe("holding a lease", () => {
     expect(verbs()).toEqual(["take"]);
   });
 
-  test("is not lost by a return while a renewal is under way", async () => {
-    const { hold, over, clock, desk, noted, page } = await aDesk();
-    const [ended, kept] = [await hold(), await hold()];
+  test("is not brought back when its end was slept through in a freeze", async () => {
+    const { hold, over, desk, frozen, verbs } = await aDesk();
+    const { lease, lost } = await hold();
+    frozen.ms = 28_000;
+    expect(await over(desk.renew())).toEqual([lease]);
+    expect(lost.aborted).toBe(true);
+    expect(verbs()).toEqual(["take"]);
+  });
+
+  test.each([
+    ["is returned before", 50],
+    ["is returned after", wireMs],
+  ])("that %s its renewal arrives is not lost, and fires nothing later", async (_says, requestMs) => {
+    const { hold, over, clock, desk, wire, noted, page } = await aDesk();
+    const { lease, lost } = await hold();
     await clock.advance(10_000);
-    const returning = desk.giveBack(ended.lease, { kind: "neutral" });
+    wire.requestMs = requestMs;
     const renewing = desk.renew();
+    wire.requestMs = wireMs;
+    const returning = desk.giveBack(lease, { kind: "neutral" });
     await over(returning);
     expect(await over(renewing)).toEqual([]);
-    expect(noted.some(({ kind }) => kind === "lease-lost")).toBe(false);
-    expect(await page()).toEqual([kept.lease.id]);
+    expect(await page()).toEqual([]);
+    expect(clock.nextAtMs()).toBeUndefined();
+    expect([lost.aborted, noted.some(({ kind }) => kind === "lease-lost")]).toEqual([false, false]);
   });
 
   test("fires nothing after its return", async () => {

@@ -14,7 +14,7 @@ const page: PageRef = { ledger, page: 0 };
 
 /** What one waiter does: joins, leaves early or never, holds for a while. Times are ms. */
 const aWaiter = fc.record({
-  joinsMs: fc.nat(400),
+  joinsMs: fc.nat(200),
   leavesMs: fc.option(fc.nat(600), { nil: undefined, freq: 3 }),
   waitMs: fc.constantFrom(0, 50, 1_000, 5_000),
   holdsMs: fc.nat(500),
@@ -24,7 +24,7 @@ test("whatever the order of answers: nobody is granted twice, nobody is forgotte
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),
-      fc.array(aWaiter, { minLength: 1, maxLength: 30 }),
+      fc.array(aWaiter, { minLength: 1, maxLength: 40 }),
       fc.integer({ min: 1, max: 6 }),
       fc.integer(),
       async (scheduler, waiters, limit, seed) => {
