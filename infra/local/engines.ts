@@ -82,7 +82,7 @@ export function dynoxideBinary(): string | undefined {
 }
 
 /** A port of loopback that was free a moment ago. */
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, host);
   await once(server, "listening");
