@@ -4,7 +4,7 @@ import { CreateTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { CreateQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll } from "vitest";
-import { dynoxideBinary, startDynalite, startDynoxide } from "../../infra/local/engines.ts";
+import { dynoxideBinary, startDynalite, startDynoxide, startFauxqs } from "../../infra/local/engines.ts";
 import type { Engine } from "../../infra/local/engines.ts";
 
 /** For every suite that runs on DynamoDB: `describe.each(dynamoEngines)("on %s", (_name, start) => …)`. */
@@ -25,6 +25,23 @@ export async function engineForTests(start: () => Promise<Engine>): Promise<stri
   const engine = await start();
   afterAll(engine.stop);
   return engine.endpoint;
+}
+
+/** dynoxide (undefined where it cannot run), dynalite and fauxqs at once: their endpoints. */
+export async function startEngines() {
+  const [dynoxide, dynalite, fauxqs] = await Promise.all([
+    dynoxideBinary() === undefined ? undefined : startDynoxide(),
+    startDynalite(),
+    startFauxqs(),
+  ]);
+  return {
+    dynoxide: dynoxide?.endpoint,
+    dynalite: dynalite.endpoint,
+    fauxqs: fauxqs.endpoint,
+    stop: async () => {
+      await Promise.all([dynoxide?.stop(), dynalite.stop(), fauxqs.stop()]);
+    },
+  };
 }
 
 /** A job table of its own name; answers the name. */
