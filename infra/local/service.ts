@@ -11,6 +11,7 @@ import type { BedrockRecord } from "../../lib/memory/bedrock-play.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import { startBedrock } from "./bedrock/server.ts";
 import { dynoxideBinary, startDynamo, startFauxqs } from "./engines.ts";
+import type { Engine } from "./engines.ts";
 import { openEnvironments } from "./environments.ts";
 import type { EnvironmentStats, Environments } from "./environments.ts";
 import { startMapping } from "./event-source-mapping.ts";
@@ -52,14 +53,21 @@ export type ServiceNews = MappingNews & { readonly from: string };
 /** Ends what it has started before it throws. */
 export async function openService(options: ServiceOptions, tell: (news: ServiceNews) => void): Promise<Service> {
   const ending: (() => Promise<unknown>)[] = [];
-  // Last started, first ended: nobody loses an engine that still uses it.
+  // Last started, first ended: nobody loses an engine that still uses it. One that fails does not keep the others alive.
   async function close(): Promise<void> {
-    for (const end of ending.splice(0).toReversed()) await end();
+    const failed: unknown[] = [];
+    for (const end of ending.splice(0).toReversed()) await end().catch((error: unknown) => failed.push(error));
+    if (failed.length > 0) throw failed[0];
   }
 
   try {
     const outdir = mkdtempSync(join(tmpdir(), "sluice-"));
-    ending.push(async () => rmSync(outdir, { recursive: true, force: true }));
+    const remove = () => rmSync(outdir, { recursive: true, force: true });
+    process.once("exit", remove);
+    ending.push(async () => {
+      process.off("exit", remove);
+      remove();
+    });
     // First of all: a wrong config is told before anything runs.
     const synthesized = synthesize(options.limits, outdir);
     const { endpoints, bedrockRecord } = await startEngines(options, ending);
@@ -72,7 +80,7 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
       const from = fed.variables["SLUICE_LANE"] ?? fed.name;
       return { ...startWorker(fed, from, endpoints, options, clients.sqs, (news) => tell({ ...news, from })), from };
     });
-    ending.push(() => Promise.all(workers.map(({ stop }) => stop())));
+    ending.push(() => Promise.all(workers.map((worker) => worker.stop())));
 
     return {
       config: synthesized.config,
@@ -98,7 +106,7 @@ type Endpoints = Readonly<Record<`AWS_ENDPOINT_URL_${"DYNAMODB" | "SQS" | "S3"}`
 /** Endpoints that the environment names are used as they are; the others are started. */
 async function startEngines(options: ServiceOptions, ending: (() => Promise<unknown>)[]) {
   const { env } = process;
-  function owned<Engine extends { endpoint: string; stop(): Promise<unknown> }>(engine: Engine): string {
+  function owned(engine: Engine): string {
     ending.push(() => engine.stop());
     return engine.endpoint;
   }

@@ -10,7 +10,7 @@ import type { Json, JsonObject } from "../../lib/core/json.ts";
 import { isObject } from "../../lib/core/json.ts";
 import type { Mapping } from "./event-source-rules.ts";
 import type { Synthesized } from "./synth.ts";
-import { numberAt, objectAt, resolve, resourcesOf, textAt } from "./template.ts";
+import { numberAt, objectAt, resolve, resourcesOf, text, textAt } from "./template.ts";
 import type { Resource } from "./template.ts";
 
 export interface Clients {
@@ -68,8 +68,9 @@ export async function makeStack({ template, assets }: Synthesized, clients: Clie
   const functions = ofType("AWS::Lambda::Function");
   for (const { id } of functions) facts.set(id, { "": id, Arn: functionArn(region, id) });
   for (const alias of ofType("AWS::Lambda::Alias")) {
+    const { id } = alias;
     const { FunctionName, Name } = settled(alias);
-    facts.set(alias.id, { "": functionArn(region, `${String(FunctionName)}:${String(Name)}`) });
+    facts.set(id, { "": functionArn(region, `${text(FunctionName ?? id)}:${text(Name ?? "")}`) });
   }
 
   const fed = ofType("AWS::Lambda::EventSourceMapping").map((mapping): Fed => {
@@ -88,14 +89,17 @@ function redrives({ properties }: Resource): boolean {
 
 /** The properties of CloudFormation that SQS takes as attributes, and a local engine knows. */
 const queueAttributes = [
-  ...["VisibilityTimeout", "MessageRetentionPeriod", "DelaySeconds", "ReceiveMessageWaitTimeSeconds"],
+  "VisibilityTimeout",
+  "MessageRetentionPeriod",
+  "DelaySeconds",
+  "ReceiveMessageWaitTimeSeconds",
   "RedrivePolicy",
 ] as const;
 
 async function makeQueue(id: string, properties: JsonObject, sqs: SQSClient) {
   const attributes = queueAttributes.flatMap((name) => {
     const value = properties[name];
-    return value === undefined ? [] : [[name, isObject(value) ? JSON.stringify(value) : String(value)] as const];
+    return value === undefined ? [] : [[name, text(value)] as const];
   });
   const QueueName = typeof properties["QueueName"] === "string" ? properties["QueueName"] : id;
   const { QueueUrl = "" } = await sqs.send(
@@ -106,14 +110,18 @@ async function makeQueue(id: string, properties: JsonObject, sqs: SQSClient) {
 }
 
 async function makeTable(id: string, properties: JsonObject, dynamo: DynamoDBClient, region: string) {
-  const { AttributeDefinitions, KeySchema, BillingMode, GlobalSecondaryIndexes, TableName = id } = properties;
-  const input = { TableName, AttributeDefinitions, KeySchema, BillingMode, GlobalSecondaryIndexes };
+  const { AttributeDefinitions, KeySchema, BillingMode, GlobalSecondaryIndexes, TableName: given } = properties;
+  const TableName = typeof given === "string" ? given : id;
+  // In these properties CloudFormation and the API are one.
+  const input: CreateTableCommandInput = JSON.parse(
+    JSON.stringify({ TableName, AttributeDefinitions, KeySchema, BillingMode, GlobalSecondaryIndexes }),
+  );
   try {
-    await dynamo.send(new CreateTableCommand(input as unknown as CreateTableCommandInput));
+    await dynamo.send(new CreateTableCommand(input));
   } catch (error) {
     if (!(error instanceof ResourceInUseException)) throw error;
   }
-  return { "": String(TableName), Arn: `arn:aws:dynamodb:${region}:${account}:table/${String(TableName)}` };
+  return { "": TableName, Arn: `arn:aws:dynamodb:${region}:${account}:table/${TableName}` };
 }
 
 async function makeBucket(id: string, s3: S3Client) {
@@ -131,9 +139,9 @@ function functionArn(region: string, name: string): string {
 }
 
 /** A function's name out of its name or its ARN, with or without a version or an alias behind it. */
-function functionNamed(text: string): string {
-  const parts = text.split(":");
-  return (text.startsWith("arn:") ? parts[6] : parts[0]) ?? text;
+function functionNamed(reference: string): string {
+  const parts = reference.split(":");
+  return (reference.startsWith("arn:") ? parts[6] : parts[0]) ?? reference;
 }
 
 function functionOf(name: string, properties: JsonObject, assets: ReadonlyMap<string, string>): Omit<Fed, "mapping"> {
@@ -147,7 +155,7 @@ function functionOf(name: string, properties: JsonObject, assets: ReadonlyMap<st
     handler,
     timeoutMs: numberAt(properties, "Timeout", lambdaTimeoutS) * 1_000,
     memoryMb: numberAt(properties, "MemorySize", lambdaMemoryMb),
-    variables: Object.fromEntries(variables.map(([key, value]) => [key, String(value)])),
+    variables: Object.fromEntries(variables.map(([key, value]) => [key, text(value ?? null)])),
   };
 }
 
@@ -170,7 +178,10 @@ function queueUrls(facts: ReadonlyMap<string, Readonly<Record<string, string>>>)
 
 function outputsOf(outputs: Json): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(objectOf(outputs)).map(([name, output]) => [name, isObject(output) ? String(output["Value"]) : ""]),
+    Object.entries(objectOf(outputs)).map(([name, output]) => [
+      name,
+      isObject(output) ? text(output["Value"] ?? null) : "",
+    ]),
   );
 }
 

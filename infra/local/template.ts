@@ -91,7 +91,8 @@ function named(lookUp: LookUp, id: string, attribute = ""): string {
   return attribute === "" ? (lookUp(id) ?? `\${${id}}`) : (lookUp(id, attribute) ?? `\${${id}.${attribute}}`);
 }
 
-function text(value: Json): string {
+/** A value as it stands in a text. */
+export function text(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

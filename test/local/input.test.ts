@@ -4,9 +4,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { InputFault, readInput } from "../../infra/local/input.ts";
+import type { Input } from "../../infra/local/input.ts";
 import type { Options } from "../../infra/local/options.ts";
+import { sampleJobs } from "../../infra/local/samples/make-jobs.ts";
 import { limited } from "../../infra/local/synth.ts";
 import config from "../../infra/sluice.config.ts";
+import type { Job } from "../../lib/client/index.ts";
 
 const plain: Options = { json: false, limits: {}, bedrock: "stand-in", environmentsMax: 2 };
 
@@ -38,13 +41,22 @@ describe("what a run sends", () => {
       { ...plain, file: await written("jobs.jsonl", `${good}\n{\n${good}\n{"jobId":"b"}\n`) },
       (text) => told.push(text),
     );
-    const jobs = await Array.fromAsync(input.work.jobs);
-    expect(jobs.map(({ jobId }) => jobId)).toEqual(["a", "a"]);
+    expect((await jobsOf(input)).map(({ jobId }) => jobId)).toEqual(["a", "a"]);
     expect(told).toEqual([
       expect.stringMatching(/jobs\.jsonl:2: line: /),
       expect.stringMatching(/jobs\.jsonl:4: model: /),
     ]);
     expect(input.linesRefused()).toBe(2);
+  });
+
+  test("are 200 jobs of three lanes and two models in the sample file, eight of them sent twice", async () => {
+    const input = readInput({ ...plain, file: "infra/local/samples/jobs.jsonl" }, unheard);
+    const jobs = await jobsOf(input);
+    expect(jobs).toEqual(sampleJobs());
+    expect(jobs).toHaveLength(208);
+    expect(new Set(jobs.map(({ jobId }) => jobId)).size).toBe(200);
+    expect(new Set(jobs.map(({ lane }) => lane))).toEqual(new Set(["rt", "bg", "bulk"]));
+    expect(new Set(jobs.map(({ model }) => model))).toEqual(new Set(["fast-text", "smart-text"]));
   });
 
   test.each([
@@ -72,6 +84,12 @@ describe("--limit", () => {
       "no target fast-text@mars in the config; known: fast-text@us-west-2, fast-text@us-east-1, ",
     ));
 });
+
+async function jobsOf({ work }: Input): Promise<readonly Job[]> {
+  const jobs: Job[] = [];
+  for await (const job of work.jobs) jobs.push(job);
+  return jobs;
+}
 
 function unheard(text: string): never {
   throw new Error(`nothing is to be told: ${text}`);
