@@ -76,8 +76,6 @@ export type Reply =
 /** How a job ended; a reply is that, with its story. */
 export type Ending =
   | { readonly kind: "succeeded"; readonly output: JsonObject }
-  /** The output lies in S3: `s3://bucket/key`. */
-  | { readonly kind: "succeeded-elsewhere"; readonly outputRef: string }
   | { readonly kind: "failed"; readonly error: ReplyError }
   | { readonly kind: "cancelled" }
   | { readonly kind: "expired" };
@@ -87,8 +85,6 @@ export function replyOf(job: Pick<ReplyBase, "jobId" | "metadata">, ending: Endi
   switch (ending.kind) {
     case "succeeded":
       return { ...base, ok: true, status: "succeeded", output: ending.output };
-    case "succeeded-elsewhere":
-      return { ...base, ok: true, status: "succeeded", outputRef: ending.outputRef };
     case "failed":
       return { ...base, ok: false, status: "failed", error: ending.error };
     case "cancelled":

@@ -25,11 +25,6 @@ describe("a job that", () => {
       { kind: "succeeded", output: { a: 1 } },
       { ok: true, status: "succeeded", output: { a: 1 } },
     ],
-    [
-      "has a big answer says where it lies",
-      { kind: "succeeded-elsewhere", outputRef: "s3://outputs/a" },
-      { ok: true, status: "succeeded", outputRef: "s3://outputs/a" },
-    ],
     ["failed says why", { kind: "failed", error }, { ok: false, status: "failed", error }],
   ];
   test.each(rows)("%s", (_says, ending, reply) => {
