@@ -64,6 +64,27 @@ describe("input tokens are estimated", () => {
     expect(estimateTokens({ toolConfig: tools })).toBeGreaterThan(100);
   });
 
+  test("numbers and flags count as they are written", () =>
+    expect(estimateTokens({ "": [12_345_678, [true], null] })).toBe(3));
+
+  test("a thousand characters without a blank are taken for a picture", () => {
+    expect(estimateTokens({ "": "a".repeat(999) })).toBe(250);
+    expect(estimateTokens({ "": "a".repeat(1_000) })).toBe(1_600);
+  });
+
+  test.each([
+    ["one byte", "\u007F", 1],
+    ["two bytes", "\u0080", 2],
+    ["two bytes still", "\u07FF", 2],
+    ["three bytes", "\u0800", 3],
+    ["three bytes before the surrogates", "\uD7FF", 3],
+    ["three bytes behind them", "\uE000", 3],
+    ["four bytes", "\u{10000}", 4],
+    ["four bytes still", "\u{10FFFF}", 4],
+  ])("a character has %s", (_says, character, bytes) =>
+    expect(estimateTokens({ "": character.repeat(40) })).toBe(bytes * 10),
+  );
+
   test("nothing is no token", () => expect(estimateTokens({})).toBe(0));
 
   test("whatever the params are, it is a whole number, and more text is never less", () =>

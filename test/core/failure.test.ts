@@ -220,6 +220,7 @@ describe("the server says how long to wait", () => {
 
   test("in the body, as the delay of its queue", () => {
     expect(waitOf({}, { expectedQueueDelayMs: 4_000 })).toBe(4_000);
+    expect(waitOf({}, { expectedQueueDelayMs: 0 })).toBe(0);
     expect(waitOf({ "retry-after": "1" }, { expectedQueueDelayMs: 4_000 })).toBe(1_000);
     expect(waitOf({}, { expectedQueueDelayMs: -1 })).toBeUndefined();
     expect(waitOf({}, { expectedQueueDelayMs: Number.NaN })).toBeUndefined();

@@ -54,6 +54,12 @@ describe("a requeued message comes again", () => {
     expect(requeueDelayS({ ...calm, ...at, jitter: nearlyOne })).toBe(mostS);
   });
 
+  test("a die that shows more than one, or nothing, adds no more than it may", () => {
+    expect(requeueDelayS({ ...calm, jitter: 7 })).toBe(6);
+    expect(requeueDelayS({ ...calm, jitter: Number.NaN })).toBe(5);
+    expect(againDelayS({ ...calm, jitter: 7 })).toBe(15);
+  });
+
   test("a wait of which nothing is known doubles from 5 s up to 15 min", () =>
     expect([0, 1, 2, 7, 8, 5_000, Number.NaN].map(unknownWaitMs)).toEqual([
       5_000, 10_000, 20_000, 640_000, 900_000, 900_000, 5_000,
