@@ -1,9 +1,10 @@
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
+import { cdkContext } from "./context.ts";
 import { ServiceStack } from "./service-stack.ts";
 import config from "./sluice.config.ts";
 
-const app = new App();
+const app = new App({ context: cdkContext() });
 const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env;
 const service = new ServiceStack(app, "Sluice", {
   config,

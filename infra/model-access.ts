@@ -2,14 +2,25 @@ import { ArnFormat, Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import type { Config, TargetConfig } from "../lib/core/config.ts";
+import { readModelId } from "../lib/core/model-id.ts";
+import type { NamedModel, OwnModel } from "../lib/core/model-id.ts";
 
 const invoke = ["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"];
 
-/** What begins the id of an inference profile instead of a provider's name. */
-const profilePrefix = /^(us|us-gov|eu|apac|jp|au|ca|global)\./;
+/** What AWS wants beside the invocation; https://docs.aws.amazon.com/bedrock/latest/userguide/inference-prereq.html */
+const lookUps: Readonly<Record<"inference-profile" | OwnModel, readonly string[]>> = {
+  "inference-profile": ["bedrock:GetInferenceProfile"],
+  "application-inference-profile": ["bedrock:GetInferenceProfile"],
+  "provisioned-model": ["bedrock:GetProvisionedModelThroughput"],
+  "imported-model": ["bedrock:GetImportedModel"],
+  "custom-model-deployment": [],
+};
 
 /** https://docs.aws.amazon.com/bedrock/latest/userguide/inference-profiles-support.html */
 const usDestinations = ["us-east-1", "us-east-2", "us-west-2"];
+
+/** A target, with the name of its step for messages. */
+type Place = TargetConfig & { readonly step: string };
 
 /**
  * The right to call exactly the configured targets. A model behind an inference profile may be called in every region
@@ -17,43 +28,87 @@ const usDestinations = ["us-east-1", "us-east-2", "us-west-2"];
  * https://docs.aws.amazon.com/bedrock/latest/userguide/geographic-cross-region-inference.html
  */
 export function modelStatements(scope: Construct, config: Config): PolicyStatement[] {
-  const targets = Object.entries(config.models).flatMap(([model, { targets: places }]) =>
-    Object.entries(places).map(([key, target]) => ({ ...target, step: `${model}@${key}` })),
+  const places: Place[] = Object.entries(config.models).flatMap(([model, { targets }]) =>
+    Object.entries(targets).map(([key, target]) => ({ ...target, step: `${model}@${key}` })),
   );
-  const profiles = targets.filter(({ modelId }) => profilePrefix.test(modelId));
-  const direct = targets.filter(({ modelId }) => !profilePrefix.test(modelId));
+  const direct = places.filter(({ modelId }) => named(modelId).kind === "model");
+  const indirect = places.filter(({ modelId }) => named(modelId).kind !== "model");
 
-  const statements = [...Map.groupBy(profiles, ({ modelId }) => modelId)].flatMap(([profileId, callers]) => {
-    const profileArns = unique(callers.map(({ region }) => profileArn(scope, region, profileId)));
-    const regions = unique(callers.flatMap((caller) => [caller.region, ...destinations(caller)]));
-    const modelArns = regions.map((region) => modelArn(scope, region, profileId.replace(profilePrefix, "")));
-    return [
-      new PolicyStatement({ actions: invoke, resources: profileArns }),
-      new PolicyStatement({
-        actions: invoke,
-        resources: modelArns,
-        conditions: { StringEquals: { "bedrock:InferenceProfileArn": profileArns } },
-      }),
-    ];
-  });
+  const statements = [...Map.groupBy(indirect, ({ modelId }) => modelId)].flatMap(([modelId, callers]) =>
+    indirectly(scope, named(modelId), callers),
+  );
   if (direct.length === 0) return statements;
-  const modelArns = unique(direct.map(({ region, modelId }) => modelArn(scope, region, modelId)));
-  return [...statements, new PolicyStatement({ actions: invoke, resources: modelArns })];
+  const resources = unique(direct.map(({ region, modelId }) => modelArn(scope, region, modelId)));
+  return [...statements, new PolicyStatement({ actions: invoke, resources })];
+}
+
+/** What is called under one id that is no foundation model's, and what Bedrock calls behind it. */
+function indirectly(scope: Construct, model: NamedModel, callers: readonly Place[]): PolicyStatement[] {
+  switch (model.kind) {
+    case "model":
+      return [];
+    case "profile": {
+      const arns = unique(callers.map(({ region }) => profileArn(scope, region, model.profileId)));
+      const behind = callers.flatMap((caller) => modelArns(scope, model, caller));
+      return [called("inference-profile", arns), through(arns, behind)];
+    }
+    case "own": {
+      const front = called(model.what, [model.arn]);
+      // Behind the others stands no model of AWS.
+      if (model.what !== "application-inference-profile") return [front];
+      return [
+        front,
+        through(
+          [model.arn],
+          callers.flatMap((caller) => behindApplication(scope, caller)),
+        ),
+      ];
+    }
+  }
+}
+
+/** What an application inference profile was made from: a checked config names it. */
+function behindApplication(scope: Construct, caller: Place): string[] {
+  const base = named(caller.baseModelId ?? "");
+  switch (base.kind) {
+    case "model":
+      return [modelArn(scope, caller.region, base.modelId)];
+    case "profile":
+      // AWS asks for the models alone; where it checks the profile in between too, this lets it through.
+      return [profileArn(scope, caller.region, base.profileId), ...modelArns(scope, base, caller)];
+    case "own":
+      return [];
+  }
+}
+
+function called(what: keyof typeof lookUps, resources: string[]): PolicyStatement {
+  return new PolicyStatement({ actions: [...invoke, ...lookUps[what]], resources });
+}
+
+function through(profileArns: string[], behind: readonly string[]): PolicyStatement {
+  const conditions = { StringEquals: { "bedrock:InferenceProfileArn": profileArns } };
+  return new PolicyStatement({ actions: invoke, resources: unique(behind), conditions });
+}
+
+function modelArns(scope: Construct, profile: NamedModel & { readonly kind: "profile" }, caller: Place): string[] {
+  const regions = [caller.region, ...destinations(profile.profileId, caller)];
+  return regions.map((region) => modelArn(scope, region, profile.modelId));
 }
 
 /** The regions a profile may route to; the global ones also name the model in no region at all. */
-function destinations({
-  step,
-  modelId,
-  destinationRegions,
-}: TargetConfig & { readonly step: string }): readonly string[] {
+function destinations(profileId: string, { step, destinationRegions }: Place): readonly string[] {
   if (destinationRegions !== undefined) return destinationRegions;
-  if (modelId.startsWith("us.")) return usDestinations;
-  if (modelId.startsWith("global.")) return [""];
+  if (profileId.startsWith("us.")) return usDestinations;
+  if (profileId.startsWith("global.")) return [""];
   throw new Error(
-    `Sluice: ${step}: where ${modelId} routes to is not known here; set destinationRegions to what ` +
-      `\`aws bedrock get-inference-profile --inference-profile-identifier ${modelId}\` lists`,
+    `Sluice: ${step}: where ${profileId} routes to is not known here; set destinationRegions to what ` +
+      `\`aws bedrock get-inference-profile --inference-profile-identifier ${profileId}\` lists`,
   );
+}
+
+/** A checked config names nothing that cannot be read. */
+function named(modelId: string): NamedModel {
+  return readModelId(modelId) ?? { kind: "model", modelId };
 }
 
 function profileArn(scope: Construct, region: string, profileId: string): string {

@@ -2,8 +2,9 @@ import { Duration, Stack, Validations } from "aws-cdk-lib";
 import type { RemovalPolicy } from "aws-cdk-lib";
 import { BlockPublicAccess, Bucket, BucketEncryption, CfnBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
+import { outputsPrefix, paramsPrefix, paramsTtlDays } from "../lib/core/limits.ts";
 
-/** Outputs too big for a row. They go with their row, by lifecycle rule; a worker deletes none. */
+/** Outputs too big for a row, and params too big for a message. They go with those, by lifecycle rule; a worker deletes none. */
 export class RepliesBucket extends Construct {
   readonly bucket: Bucket;
 
@@ -26,11 +27,9 @@ export class RepliesBucket extends Construct {
       // An old version would outlive the reply's days, and forget() too.
       versioned: false,
       lifecycleRules: [
-        {
-          id: "Expire",
-          expiration: Duration.days(props.ttlDays),
-          abortIncompleteMultipartUploadAfter: Duration.days(1),
-        },
+        { id: "Outputs", prefix: outputsPrefix, expiration: Duration.days(props.ttlDays) },
+        { id: "Params", prefix: paramsPrefix, expiration: Duration.days(paramsTtlDays) },
+        { id: "Uploads", abortIncompleteMultipartUploadAfter: Duration.days(1) },
       ],
       removalPolicy: props.removalPolicy,
     });

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { Aws, RemovalPolicy, Stage, Validations } from "aws-cdk-lib";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Code } from "aws-cdk-lib/aws-lambda";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
@@ -9,6 +10,7 @@ import type { ConfigInput } from "../lib/config.ts";
 import type { Config } from "../lib/core/config.ts";
 import { lanes } from "../lib/core/lane.ts";
 import type { Lane } from "../lib/core/lane.ts";
+import { outputsPrefix, paramsPrefix } from "../lib/core/limits.ts";
 import { bundleFunction } from "./bundle.ts";
 import { laneMapping } from "./concurrency.ts";
 import { JobQueue, ParkedQueue } from "./job-queue.ts";
@@ -88,18 +90,22 @@ export class Sluice extends Construct {
     for (const statement of modelStatements(this, this.config)) role.addToPrincipalPolicy(statement);
 
     const { bucket, bucketId } = this.replies;
-    worker.allow(["s3:PutObject"], bucket.arnForObjects(`${outputsPrefix}*`));
-    const keys = [`<${bucketId}.Arn>/${outputsPrefix}*`];
-
     const asked = this.config.paramsRef.buckets;
-    if (asked.length > 0) {
-      const arns = asked.map((name) => `arn:${Aws.PARTITION}:s3:::${name}`);
-      worker.allow(["s3:GetObject"], ...arns.map((arn) => `${arn}/*`));
-      // Without it S3 answers a missing key with AccessDenied, which would look like trouble of ours, for ever.
-      worker.allow(["s3:ListBucket"], ...arns);
-      keys.push(...asked.map((name) => `arn:<AWS::Partition>:s3:::${name}/*`));
-    }
-    for (const key of keys) {
+    const arns = asked.map((name) => `arn:${Aws.PARTITION}:s3:::${name}`);
+    worker.allow(["s3:PutObject"], bucket.arnForObjects(`${outputsPrefix}*`));
+    worker.allow(["s3:GetObject"], bucket.arnForObjects(`${paramsPrefix}*`), ...arns.map((arn) => `${arn}/*`));
+    // Without ListBucket S3 answers a missing key with AccessDenied, which would look like trouble of ours, for ever.
+    role.addToPrincipalPolicy(
+      new PolicyStatement({
+        actions: ["s3:ListBucket"],
+        resources: [bucket.bucketArn],
+        conditions: { StringLike: { "s3:prefix": `${paramsPrefix}*` } },
+      }),
+    );
+    if (arns.length > 0) worker.allow(["s3:ListBucket"], ...arns);
+
+    const own = [outputsPrefix, paramsPrefix].map((prefix) => `<${bucketId}.Arn>/${prefix}*`);
+    for (const key of [...own, ...asked.map((name) => `arn:<AWS::Partition>:s3:::${name}/*`)]) {
       Validations.of(role).acknowledge({
         id: `AwsSolutions-IAM5[Resource::${key}]`,
         reason:
@@ -108,9 +114,6 @@ export class Sluice extends Construct {
     }
   }
 }
-
-/** Where a worker puts the outputs that are too big for a row. */
-const outputsPrefix = "outputs/";
 
 function eachLane<Value>(make: (lane: Lane) => Value): Readonly<Record<Lane, Value>> {
   return { rt: make("rt"), bg: make("bg"), bulk: make("bulk") };

@@ -4,6 +4,7 @@ import type { Config, FallbackConfig, LaneConfig, ModelConfig } from "./core/con
 import type { Lane } from "./core/lane.ts";
 import { lanes } from "./core/lane.ts";
 import { laneLimits, replyInlineBytesMax } from "./core/limits.ts";
+import { readModelId } from "./core/model-id.ts";
 
 /** What a person writes: the models, and whatever else shall differ from the defaults. */
 export interface ConfigInput {
@@ -23,7 +24,7 @@ export interface ConfigInput {
     /** Where replies may be announced. Default: nowhere. */
     readonly allow?: Partial<Config["replies"]["allow"]>;
   };
-  /** Buckets that an envelope's `paramsRef` may name. Default: none. */
+  /** Buckets that an envelope's `paramsRef` may name beside the stack's own, where a client puts big params. Default: none. */
   readonly paramsRef?: { readonly buckets: readonly string[] };
   /** Prompts and outputs in the log. Default false. */
   readonly logPayloads?: boolean;
@@ -42,7 +43,8 @@ export function checkConfig(input: unknown): Config {
   const read = configSchema.safeParse(input, { error: phrase });
   if (!read.success) throw new ConfigError(read.error.issues.flatMap((issue) => problemsOf(issue)));
 
-  const problems = [...chains(read.data), ...groups(read.data), ...windows(read.data), ...budgets(read.data)];
+  const relations = [chains, arns, groups, windows, budgets];
+  const problems = relations.flatMap((relation) => [...relation(read.data)]);
   if (problems.length > 0) throw new ConfigError(problems);
   return frozen(read.data);
 }
@@ -81,10 +83,17 @@ const limit = z.strictObject({ start: count, max: count }).refine(({ start, max 
 const target = z.strictObject({
   modelId: z
     .string()
-    .regex(
-      /^[a-z0-9-]+\.[A-Za-z0-9.:-]+$/,
-      "must be the id of a model or an inference profile, like us.amazon.nova-lite-v1:0; no ARN",
+    .refine(
+      (text) => readModelId(text) !== undefined,
+      "must be the id of a model or an inference profile, like us.amazon.nova-lite-v1:0, or the ARN of an application inference profile, a provisioned, imported or deployed custom model",
     ),
+  baseModelId: z
+    .string()
+    .refine(
+      (text) => ["model", "profile"].includes(readModelId(text)?.kind ?? ""),
+      "must be the id of a model or an inference profile, like us.amazon.nova-lite-v1:0; no ARN",
+    )
+    .exactOptional(),
   region: z.string().regex(/^[a-z]{2}(-[a-z]+)+-\d$/, "must be a region's code, like us-west-2"),
   destinationRegions: z.array(z.string()).min(1).exactOptional(),
   limit,
@@ -244,6 +253,26 @@ function comesBack(config: Config, alias: string, start: string): string | undef
     for (const entry of own(config.models, at)?.fallback ?? []) ways.push([...way, modelOf(entry)]);
   }
   return undefined;
+}
+
+/** Whether what stands beside a modelId goes with it: an ARN lies in one region, and does not tell its model. */
+function* arns(config: Config): Generator<Problem> {
+  for (const { path, target: at } of targetsOf(config)) {
+    const named = readModelId(at.modelId);
+    if (named?.kind !== "own") {
+      const message = "stands beside a modelId that is no ARN and tells the model itself; remove it";
+      if (at.baseModelId !== undefined) yield { path: [...path, "baseModelId"], message };
+      continue;
+    }
+    if (named.region !== at.region) {
+      const message = `is an ARN in ${named.region}; set region to that, or name one in ${at.region}`;
+      yield { path: [...path, "modelId"], message };
+    }
+    if (named.what === "application-inference-profile" && at.baseModelId === undefined) {
+      const message = "is missing; give the id of the model or inference profile that the application's was made from";
+      yield { path: [...path, "baseModelId"], message };
+    }
+  }
 }
 
 function* groups(config: Config): Generator<Problem> {

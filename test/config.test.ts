@@ -33,6 +33,11 @@ function problems(input: unknown): readonly string[] {
   }
 }
 
+const profileArn = "arn:aws:bedrock:us-west-2:123456789012:application-inference-profile/hq2of259skzs";
+const awsArn = "arn:aws:bedrock:us-west-2::foundation-model/amazon.nova-lite-v1:0";
+const noModelId =
+  "must be the id of a model or an inference profile, like us.amazon.nova-lite-v1:0, or the ARN of an application inference profile, a provisioned, imported or deployed custom model";
+
 const refused: [says: string, input: unknown, problem: string][] = [
   ["a limit of zero", at({ limit: { start: 0, max: 60 } }), `${inTarget}.limit.start: must be at least 1; raise it`],
   ["a negative limit", at({ limit: { start: -1, max: 60 } }), `${inTarget}.limit.start: must be at least 1; raise it`],
@@ -54,10 +59,31 @@ const refused: [says: string, input: unknown, problem: string][] = [
     `${inTarget}.price.inputPerMTok: must be at least 0; raise it`,
   ],
   ["a region that is none", at({ region: "Oregon" }), `${inTarget}.region: must be a region's code, like us-west-2`],
+  ["an ARN for a model of AWS", at({ modelId: awsArn }), `${inTarget}.modelId: ${noModelId}`],
   [
-    "an ARN for a model",
-    at({ modelId: "arn:aws:bedrock:us-west-2::foundation-model/amazon.nova-lite-v1:0" }),
-    `${inTarget}.modelId: must be the id of a model or an inference profile, like us.amazon.nova-lite-v1:0; no ARN`,
+    "an ARN of another service",
+    at({ modelId: profileArn.replace("bedrock", "sqs") }),
+    `${inTarget}.modelId: ${noModelId}`,
+  ],
+  [
+    "an ARN in another region than the target's",
+    at({ modelId: profileArn, baseModelId: place.modelId, region: "us-east-1" }),
+    `${inTarget}.modelId: is an ARN in us-west-2; set region to that, or name one in us-east-1`,
+  ],
+  [
+    "an application inference profile of nobody knows what",
+    at({ modelId: profileArn }),
+    `${inTarget}.baseModelId: is missing; give the id of the model or inference profile that the application's was made from`,
+  ],
+  [
+    "an ARN behind an ARN",
+    at({ modelId: profileArn, baseModelId: profileArn }),
+    `${inTarget}.baseModelId: must be the id of a model or an inference profile, like us.amazon.nova-lite-v1:0; no ARN`,
+  ],
+  [
+    "a base of what is a base itself",
+    at({ baseModelId: place.modelId }),
+    `${inTarget}.baseModelId: stands beside a modelId that is no ARN and tells the model itself; remove it`,
   ],
   [
     "an op that Bedrock has not",
@@ -172,6 +198,15 @@ describe("a config is refused, by path and with the remedy, for", () => {
 const accepted: [says: string, input: unknown][] = [
   ["an answer as long as the window", at({ maxTokens: 300_000 })],
   ["a limit that starts at its maximum", at({ limit: { start: 60, max: 60 } })],
+  ["an application inference profile, with its base", at({ modelId: profileArn, baseModelId: place.modelId })],
+  ...["provisioned-model", "imported-model", "custom-model-deployment"].map((what): [string, unknown] => [
+    `a ${what} by its ARN`,
+    at({ modelId: profileArn.replace("application-inference-profile", what) }),
+  ]),
+  [
+    "an ARN of another partition",
+    at({ modelId: "arn:aws-us-gov:bedrock:us-gov-west-1:123456789012:imported-model/a1", region: "us-gov-west-1" }),
+  ],
   ["the whole as a share", { ...calm, lanes: { bulk: { share: 1 } } }],
   ["two ways to one model", chained(["smart-text@us-east-1", { step: "smart-text", maxTokens: 100 }])],
   [

@@ -9,6 +9,7 @@ import type { ConfigInput } from "../../lib/config.ts";
 import type { Config, ModelConfig } from "../../lib/core/config.ts";
 import { isObject } from "../../lib/core/json.ts";
 import type { JsonObject } from "../../lib/core/json.ts";
+import { cdkContext } from "../context.ts";
 import { ServiceStack } from "../service-stack.ts";
 import written from "../sluice.config.ts";
 
@@ -29,7 +30,7 @@ export function synthesize(limits: Readonly<Record<string, number>>, outdir: str
   // The rules that CDK and cdk-nag check are checked by `npm run synth`; here they only cost two seconds.
   process.env["CDK_VALIDATION"] ??= "false";
   const config = limited(written, limits);
-  const app = new App({ outdir, analyticsReporting: false, context: { removable: "true" } });
+  const app = new App({ outdir, analyticsReporting: false, context: { ...cdkContext(), removable: "true" } });
   const stack = new ServiceStack(app, "Sluice", { config, ...(entry === undefined ? {} : { entry }) });
   const artifact = app.synth().getStackArtifact(stack.artifactId);
   const template: unknown = artifact.template;

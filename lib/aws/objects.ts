@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { GetObjectCommand, NoSuchKey, PutObjectCommand } from "@aws-sdk/client-s3";
 import type { S3Client } from "@aws-sdk/client-s3";
+import { outputsPrefix } from "../core/limits.ts";
 import type { Objects } from "../ports.ts";
 
 /** Objects on S3; outputs go to `outputBucket`, whose lifecycle rule ends them. */
@@ -19,7 +20,7 @@ export function createObjects(s3: S3Client, outputBucket: string): Objects {
     async putOutput(jobId, text) {
       // Named by its content: a resend writes the same again, and a worker that was overtaken no other's output.
       const digest = createHash("sha256").update(text).digest("hex").slice(0, 16);
-      const key = `outputs/${encodeURIComponent(jobId)}/${digest}.json`;
+      const key = `${outputsPrefix}${encodeURIComponent(jobId)}/${digest}.json`;
       const body = { Body: text, ContentType: "application/json" };
       await s3.send(new PutObjectCommand({ Bucket: outputBucket, Key: key, ...body }));
       return `s3://${outputBucket}/${key}`;

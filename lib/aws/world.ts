@@ -59,8 +59,10 @@ export function awsWorker(config: Config, settings: Settings, telemetry: Telemet
     telemetry,
   };
   const board = new Board(world, ledgersOf(config));
+  // Big params that a client sends lie in the stack's own bucket, whose name no config can know before the deploy.
+  const buckets = [...config.paramsRef.buckets, settings.bucket];
   return {
-    config,
+    config: { ...config, paramsRef: { buckets } },
     world,
     board,
     desk: new LeaseDesk(world, board),

@@ -19,7 +19,7 @@ export type { Found, WaitOptions, Waited } from "./wait.ts";
 export interface ClientOptions {
   readonly queueUrls: Readonly<Record<Lane, string>>;
   readonly jobTable: string;
-  /** Takes params over 900 KB; one of the config's `paramsRef.buckets`. Without it such jobs are refused. */
+  /** Takes params over 900 KB: the stack's own, or one of the config's `paramsRef.buckets`. Without it they are refused. */
   readonly bucket?: string;
   readonly region?: string;
   /** How long the reply of a cancelled job is kept: the config's `replies.ttlDays`, 7 without it. */

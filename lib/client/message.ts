@@ -3,7 +3,7 @@ import { encode, faultOf, readEnvelope } from "../core/envelope.ts";
 import type { Envelope, Fault } from "../core/envelope.ts";
 import { contentOf } from "../core/job.ts";
 import type { Lane } from "../core/lane.ts";
-import { sqsMessageBytesMax } from "../core/limits.ts";
+import { paramsPrefix, sqsMessageBytesMax } from "../core/limits.ts";
 import { toJson } from "./to-json.ts";
 
 /** Params above this go to S3: what is left of a message's 1 MiB is for the rest of the envelope. UTF-8 bytes. */
@@ -65,7 +65,7 @@ function fit(envelope: Envelope, bucket: string | undefined): Prepared {
 
 /** Named by the content: a job that is sent again points at the same object, and so stays the same job. */
 function keyOf(envelope: Envelope): string {
-  return `params/${createHash("sha256").update(contentOf(envelope)).digest("hex")}.json`;
+  return `${paramsPrefix}${createHash("sha256").update(contentOf(envelope)).digest("hex")}.json`;
 }
 
 function sized(envelope: Envelope, upload?: Upload): Prepared {

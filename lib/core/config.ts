@@ -22,9 +22,15 @@ export interface Price {
 
 /** One place that serves a model. Counts are requests in flight, tokens or requests a minute; times are ms. */
 export interface TargetConfig {
+  /**
+   * The id of a model or of an inference profile, or the ARN of one's own application inference profile (for cost tags),
+   * provisioned model, imported model or custom model deployment, in `region`.
+   */
   readonly modelId: string;
+  /** What stands behind an ARN, by its id. An application inference profile needs it: what it was made from, its `copyFrom`. */
+  readonly baseModelId?: string;
   readonly region: string;
-  /** Where the inference profile may route to; absent: as known for its prefix. Only the stack's rights need it. */
+  /** Where the inference profile, or the one behind an ARN, may route to; absent: as known for its prefix. Only the stack's rights need it. */
   readonly destinationRegions?: readonly string[];
   readonly limit: { readonly start: number; readonly max: number };
   readonly tokensPerMinute?: number;

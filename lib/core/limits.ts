@@ -125,6 +125,12 @@ export const replyInlineBytesMax = 32_768;
 export const storeRetryMs = 500;
 export const storeMsMax = 5_000;
 
+/** The stack's bucket: what senders put there for the workers, and the workers for them. */
+export const paramsPrefix = "params/";
+export const outputsPrefix = "outputs/";
+/** A job is parked by its deadline at the latest, and may then be run again for as long as SQS keeps the message. */
+export const paramsTtlDays = 16;
+
 /** The queue's own visibility: what AWS asks for, 6 × the function's timeout, plus the batching window. */
 export function queueVisibilityS(lane: Lane): number {
   const { functionTimeoutMs, batchWindowS } = laneLimits[lane];

@@ -13,6 +13,8 @@ export interface Step {
   readonly target: string;
   /** The Bedrock model or inference profile id that goes into the request. */
   readonly modelId: string;
+  /** What stands behind an ARN, where the config says it. */
+  readonly baseModelId?: string;
   readonly region: string;
   /** Sent as the ceiling of every request. */
   readonly maxTokens: number;
@@ -83,7 +85,7 @@ function stepsOf(entry: Entry, job: Planned, config: Config): Step[] {
 }
 
 function stepOf(alias: string, target: string, place: TargetConfig, model: ModelConfig, entry: Entry): Step {
-  const { modelId, region, limit, contextWindow, typicalMs, price } = place;
+  const { modelId, baseModelId, region, limit, contextWindow, typicalMs, price } = place;
   return {
     name: `${alias}@${target}`,
     model: alias,
@@ -97,6 +99,7 @@ function stepOf(alias: string, target: string, place: TargetConfig, model: Model
     lacks: place.lacks ?? [],
     fallbackOn: model.fallbackOn ?? [],
     ...(entry.serviceTier === undefined ? {} : { serviceTier: entry.serviceTier }),
+    ...(baseModelId === undefined ? {} : { baseModelId }),
     ...(contextWindow === undefined ? {} : { contextWindow }),
     ...(typicalMs === undefined ? {} : { typicalMs }),
     ...(price === undefined ? {} : { price }),
@@ -225,7 +228,7 @@ function isDocument(block: JsonObject): boolean {
 export function paramsFor(step: Step, job: Pick<Job, "op">, params: JsonObject): JsonObject {
   const { modelId: _modelId, ...rest } = params;
   if (job.op === "invoke_model") {
-    const path = ceilingPath(rest, step.modelId);
+    const path = ceilingPath(rest, step.baseModelId ?? step.modelId);
     return path === undefined ? rest : capped(rest, path, step.maxTokens);
   }
   return {

@@ -1,3 +1,4 @@
+import { outputsPrefix } from "../core/limits.ts";
 import type { Objects } from "../ports.ts";
 
 /** Objects in memory, by `bucket/key`. */
@@ -19,7 +20,7 @@ export function createMemoryObjects(outputBucket = "outputs"): MemoryObjects {
 
     async putOutput(jobId, text) {
       // Named by its content in so far as no other output of the job has the name.
-      const path = `${outputBucket}/outputs/${encodeURIComponent(jobId)}`;
+      const path = `${outputBucket}/${outputsPrefix}${encodeURIComponent(jobId)}`;
       for (let version = 0; ; version++) {
         const taken = texts.get(`${path}/${version}.json`);
         if (taken !== undefined && taken !== text) continue;

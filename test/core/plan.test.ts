@@ -81,7 +81,8 @@ describe("a job is planned", () => {
       "fast-text": {
         targets: {
           "us-west-2": {
-            modelId: "us.amazon.nova-lite-v1:0",
+            modelId: "arn:aws:bedrock:us-west-2:123456789012:application-inference-profile/a1",
+            baseModelId: "us.amazon.nova-lite-v1:0",
             region: "us-west-2",
             limit: { start: 20, max: 60 },
             maxTokens: 4_096,
@@ -102,7 +103,8 @@ describe("a job is planned", () => {
           name: "fast-text@us-west-2",
           model: "fast-text",
           target: "us-west-2",
-          modelId: "us.amazon.nova-lite-v1:0",
+          modelId: "arn:aws:bedrock:us-west-2:123456789012:application-inference-profile/a1",
+          baseModelId: "us.amazon.nova-lite-v1:0",
           region: "us-west-2",
           limit: { start: 20, max: 60 },
           maxTokens: 4_096,
@@ -443,6 +445,13 @@ describe("the request of a step", () => {
       { modelId: "arn:aws:bedrock:us-west-2:1:application-inference-profile/x" },
       "invoke_model",
       { max_gen_len: 5_000 },
+      { max_gen_len: 4_096 },
+    ],
+    [
+      "that of what stands behind an ARN, where the config tells it",
+      { modelId: "arn:aws:bedrock:us-west-2:1:application-inference-profile/x", baseModelId: "us.meta.llama4-v1:0" },
+      "invoke_model",
+      {},
       { max_gen_len: 4_096 },
     ],
     [

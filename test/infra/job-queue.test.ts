@@ -75,6 +75,29 @@ describe("the queues in the template", () => {
   );
 });
 
+describe("each event source mapping's queue", () => {
+  const mappings = Object.values(built.findResources("AWS::Lambda::EventSourceMapping"));
+  const queueOfMapping = ({ Properties }: (typeof mappings)[number]) =>
+    built.findResources("AWS::SQS::Queue")[Properties.EventSourceArn["Fn::GetAtt"][0]]?.["Properties"];
+  const functionOfMapping = ({ Properties }: (typeof mappings)[number]) =>
+    Object.values(built.findResources("AWS::Lambda::Function")).find(
+      (it) =>
+        it["Properties"].Environment.Variables.SLUICE_QUEUE_URL.Ref === Properties.EventSourceArn["Fn::GetAtt"][0],
+    )?.["Properties"];
+
+  test("is a lane's", () => expect(mappings).toHaveLength(3));
+
+  test.each(mappings.map((mapping) => [String(queueOfMapping(mapping)?.QueueName), mapping] as const))(
+    "%s hides a message for six times its function's timeout and its window",
+    (_name, mapping) => {
+      const windowS = mapping["Properties"].MaximumBatchingWindowInSeconds ?? 0;
+      expect(queueOfMapping(mapping)?.VisibilityTimeout).toBeGreaterThanOrEqual(
+        6 * functionOfMapping(mapping)?.Timeout + windowS,
+      );
+    },
+  );
+});
+
 const fit: QueueProps = { visibilityTimeout: Duration.seconds(540), retentionPeriod: Duration.days(14) };
 
 const given = (props: QueueProps, receives: number) => {

@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Bucket } from "aws-cdk-lib/aws-s3";
 import { describe, expect, test } from "vitest";
+import { lanes } from "../../lib/core/lane.ts";
+import { laneLimits, paramsTtlDays, sqsRetentionS } from "../../lib/core/limits.ts";
 import { findings, service, target, template } from "./synth.ts";
 
 const built = template();
@@ -69,12 +71,18 @@ describe("the replies bucket", () => {
       { Effect: "Deny", Action: "s3:*", Condition: { Bool: { "aws:SecureTransport": "false" } } },
     ]));
 
-  test("keeps an output as long as its reply", () => {
-    const [kept] = only("AWS::S3::Bucket", template({ replies: { ttlDays: 3 } }));
+  test("keeps an output as long as its reply, and params for longer", () => {
+    const [kept] = only("AWS::S3::Bucket", template({ replies: { ttlDays: 1 } }));
     expect(kept?.["Properties"].LifecycleConfiguration.Rules).toMatchObject([
-      { ExpirationInDays: 3, Status: "Enabled" },
+      { Prefix: "outputs/", ExpirationInDays: 1, Status: "Enabled" },
+      { Prefix: "params/", ExpirationInDays: 16, Status: "Enabled" },
+      { AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }, Status: "Enabled" },
     ]);
   });
+
+  test.each(lanes)("keeps the params of a job in %s until it could have been parked and nobody ran it again", (lane) =>
+    expect(paramsTtlDays * 86_400).toBeGreaterThanOrEqual(laneLimits[lane].deadlineMsMax / 1_000 + sqsRetentionS),
+  );
 });
 
 describe("the stack", () => {
@@ -87,9 +95,14 @@ describe("the stack", () => {
   });
 
   test.each(["AWS::SQS::Queue", "AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::SQS::QueuePolicy"])(
-    "keeps every %s as it is when the models change",
+    "keeps every %s as it is when models and limits change",
     (type) => expect(other.findResources(type)).toEqual(built.findResources(type)),
   );
+
+  test("keeps every logical id whatever the config says", () => {
+    const ids = (from: typeof built) => Object.keys(from.toJSON()["Resources"]).filter((id) => !/Version/.test(id));
+    expect(ids(other)).toEqual(ids(built));
+  });
 
   test("tells where to send and where to look", () =>
     expect(Object.keys(built.findOutputs("*"))).toEqual([

@@ -1,5 +1,5 @@
 /** Synthesizes in a directory of its own, with the context flags of cdk.json, and without the time that the SDK's bundling takes. */
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { App, Stack } from "aws-cdk-lib";
@@ -9,10 +9,8 @@ import { AwsSolutionsChecks } from "cdk-nag";
 import { defineConfig } from "../../lib/config.ts";
 import type { ConfigInput } from "../../lib/config.ts";
 import type { TargetConfig } from "../../lib/core/config.ts";
+import { cdkContext } from "../../infra/context.ts";
 import { ServiceStack } from "../../infra/service-stack.ts";
-
-const cdkJson = new URL("../../cdk.json", import.meta.url);
-const { context: flags }: { context: Record<string, unknown> } = JSON.parse(readFileSync(cdkJson, "utf8"));
 
 /** Any module will do where only the template counts. */
 export const smallEntry = join(import.meta.dirname, "../../lib/core/lane.ts");
@@ -29,7 +27,7 @@ export const config = (facts: Partial<ConfigInput> = {}): ConfigInput =>
   defineConfig({ models: { "fast-text": { targets: { "us-west-2": target() } } }, ...facts });
 
 export function app(context: Record<string, unknown> = {}): App {
-  return new App({ outdir: mkdtempSync(join(tmpdir(), "sluice-synth-")), context: { ...flags, ...context } });
+  return new App({ outdir: mkdtempSync(join(tmpdir(), "sluice-synth-")), context: { ...cdkContext(), ...context } });
 }
 
 export function service(facts: Partial<ConfigInput> = {}, context: Record<string, unknown> = {}): ServiceStack {

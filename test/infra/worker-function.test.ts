@@ -92,6 +92,7 @@ interface Statement {
   readonly Action: string | readonly string[];
   readonly Resource: unknown;
   readonly Effect: string;
+  readonly Condition?: object;
 }
 
 const statements = (lane: Lane): readonly Statement[] =>
@@ -99,8 +100,9 @@ const statements = (lane: Lane): readonly Statement[] =>
 
 /** Everything that a lane's worker may do, as `actions: where`. */
 const rights = (lane: Lane) =>
-  statements(lane).map(({ Action, Resource }) => {
-    const where = JSON.stringify(Resource).replaceAll(/[0-9A-F]{8}(?=")/g, "");
+  statements(lane).map(({ Action, Resource, Condition }) => {
+    const condition = Condition === undefined ? "" : ` where ${JSON.stringify(Condition)}`;
+    const where = (JSON.stringify(Resource) + condition).replaceAll(/[0-9A-F]{8}(?=")/g, "");
     return `${[Action]
       .flat()
       .map((action) => action.split(":")[1])
@@ -123,10 +125,11 @@ describe("the rights of a lane's worker", () => {
       'ChangeMessageVisibility DeleteMessage GetQueueAttributes ReceiveMessage: {"Fn::GetAtt":["LlmBgQueue","Arn"]}',
       'BatchGetItem GetItem UpdateItem: [{"Fn::GetAtt":["LlmJobTable","Arn"]},{"Fn::GetAtt":["LlmLeaseTable","Arn"]}]',
       'SendMessage: {"Fn::GetAtt":["LlmParkedQueue","Arn"]}',
-      expect.stringMatching(/^InvokeModel InvokeModelWithResponseStream: .*inference-profile/),
+      expect.stringMatching(/^GetInferenceProfile InvokeModel InvokeModelWithResponseStream: .*:inference-profile/),
       expect.stringMatching(/^InvokeModel InvokeModelWithResponseStream: .*foundation-model/),
       'PutObject: {"Fn::Join":["",[{"Fn::GetAtt":["LlmRepliesBucket","Arn"]},"/outputs/*"]]}',
-      'GetObject: {"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":s3:::in-box/*"]]}',
+      'GetObject: [{"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":s3:::in-box/*"]]},{"Fn::Join":["",[{"Fn::GetAtt":["LlmRepliesBucket","Arn"]},"/params/*"]]}]',
+      'ListBucket: {"Fn::GetAtt":["LlmRepliesBucket","Arn"]} where {"StringLike":{"s3:prefix":"params/*"}}',
       'ListBucket: {"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":s3:::in-box"]]}',
     ]));
 
@@ -145,8 +148,14 @@ describe("the rights of a lane's worker", () => {
     expect([...calls].map((call) => actionOf[call] ?? call).filter((action) => !may.has(action))).toEqual([]);
   });
 
-  test("read no bucket unless the config names one", () =>
-    expect(JSON.stringify(template().findResources("AWS::IAM::Policy"))).not.toContain("s3:GetObject"));
+  test("read no bucket but the stack's own, and there only params, unless the config names one", () => {
+    const policies = template().findResources("AWS::IAM::Policy");
+    const read = JSON.stringify(policies).matchAll(/"s3:GetObject","Effect":"Allow","Resource":(.*?\]\]\})/g);
+    const params = expect.stringMatching(
+      /^\{"Fn::Join":\["",\[\{"Fn::GetAtt":\["LlmRepliesBucket\w+","Arn"\]\},"\/params\/\*"\]\]\}$/,
+    );
+    expect([...read].map(([, resource]) => resource)).toEqual([params, params, params]);
+  });
 });
 
 /** The action that allows a call, where it has another name. */
