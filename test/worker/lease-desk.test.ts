@@ -618,6 +618,17 @@ describe("a limit below its maximum", () => {
     expect(noted.at(-1)).toMatchObject({ kind: "limit-raised", from: 4, to: 5 });
   });
 
+  test.each([
+    ["is raised when the page in hand is half full, whatever its others hold", 9, ["take", "writeHead"]],
+    ["is left when it is emptier", 8, ["take"]],
+  ])("over several pages %s", async (_says, each, expected) => {
+    const { hold, over, others, desk, verbs } = await aDesk();
+    for (let number = 0; number < 4; number++) await others(each, t0 + 30_000, { ledger, page: number });
+    await hold({ limitStart: 80, limitMax: 128 });
+    await over(desk.idle());
+    expect(verbs()).toEqual(expected);
+  });
+
   test("is raised for those who wait for it", async () => {
     const { take, over, others } = await aDesk();
     await others(4);
