@@ -1,0 +1,139 @@
+/** The README is held to the code: its numbers are the numbers, its examples run. */
+import { execFile } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { afterAll, describe, expect, test } from "vitest";
+import { systemClock } from "../lib/aws/clock.ts";
+import { createJobTable as jobTableOn } from "../lib/aws/job-table.ts";
+import { createLeaseTable as leaseTableOn } from "../lib/aws/lease-table.ts";
+import { createQueue as queueOn } from "../lib/aws/queue.ts";
+import { checkConfig } from "../lib/config.ts";
+import { deliveryOf } from "../lib/core/batch.ts";
+import { readBody } from "../lib/core/feeds.ts";
+import { lanes } from "../lib/core/lane.ts";
+import * as limits from "../lib/core/limits.ts";
+import { laneLimits } from "../lib/core/limits.ts";
+import { scriptedModels } from "../lib/memory/models.ts";
+import { createMemoryObjects } from "../lib/memory/objects.ts";
+import { createMemoryWorker } from "../lib/memory/world.ts";
+import { processBatch } from "../lib/worker/process-batch.ts";
+import config from "../infra/sluice.config.ts";
+import { createJobTable, createLeaseTable, createQueue, localClient, startEngines } from "./contract/engines.ts";
+
+const root = join(import.meta.dirname, "..");
+const readme = readFileSync(join(root, "README.md"), "utf8");
+
+/** The cells of the row that begins so. */
+function row(title: string): string[] {
+  const line = readme.split("\n").find((it) => it.startsWith(`| ${title} `));
+  return line === undefined
+    ? []
+    : line
+        .split("|")
+        .slice(2, -1)
+        .map((cell) => cell.trim());
+}
+
+function block(language: string, holding: string): string {
+  const blocks = [...readme.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(
+    ([, code]) => code ?? "",
+  );
+  return blocks.find((code) => code.includes(holding)) ?? "";
+}
+
+describe("the README's numbers are the code's", () => {
+  const seconds = (ms: number) => `${ms / 1_000} s`;
+  test.each<[title: string, cell: (lane: (typeof lanes)[number]) => string]>([
+    ["deadline, unless the job names one", (lane) => seconds(laneLimits[lane].deadlineMsDefault)],
+    ["latest deadline", (lane) => seconds(laneLimits[lane].deadlineMsMax)],
+    ["function timeout", (lane) => seconds(laneLimits[lane].functionTimeoutMs)],
+    ["longest attempt", (lane) => seconds(laneLimits[lane].attemptMsMax)],
+    ["longest wait for a lease on a step", (lane) => seconds(laneLimits[lane].leaseWaitMsMax)],
+    ["backoff slept in one delivery", (lane) => seconds(laneLimits[lane].backoffMsMax)],
+    ["share of every limit", (lane) => `${laneLimits[lane].share * 100} %`],
+    ["batch size, batching window", (lane) => `${laneLimits[lane].batchSize}, ${laneLimits[lane].batchWindowS} s`],
+    ["receives before SQS calls it dead", (lane) => String(laneLimits[lane].receivesMax)],
+  ])("%s", (title, cell) => expect(row(title)).toEqual(lanes.map(cell)));
+
+  test.each<[title: string, cell: string]>([
+    [
+      "attempts on a step in one delivery, throttled ones",
+      `${limits.attemptsPerStepMax}, ${limits.throttledAttemptsPerStepMax}`,
+    ],
+    ["attempts in a job's life (throttled ones are free)", String(limits.attemptsPerLifeMax)],
+    ["longest single sleep in an invocation", seconds(limits.sleepMsMax)],
+    ["a claim holds, is extended every", `${seconds(limits.holdMs)}, ${seconds(limits.heartbeatMs)}`],
+    ["a lease holds", seconds(limits.leaseMs)],
+    ["crashes before a job is given up", String(limits.crashesMax)],
+    ["reply kept in the row up to, else in S3", `${limits.replyInlineBytesMax} bytes`],
+  ])("%s", (title, cell) => expect(row(title)).toEqual([cell]));
+});
+
+describe("the README's examples", () => {
+  test("the message from a shell is an envelope", () => {
+    const [, body = ""] = /--message-body '([^']*)'/.exec(block("sh", "--message-body")) ?? [];
+    expect(readBody(body)).toMatchObject({ kind: "envelope", envelope: { jobId: "order-8812-summary" } });
+  });
+
+  test("the event that the rule matches is an envelope", () => {
+    const { source, "detail-type": types } = JSON.parse(block("json", "detail-type")) as Record<string, string[]>;
+    const detail = { jobId: "a", model: "fast-text", op: "converse", params: { messages: [] } };
+    const event = { source: source?.[0], "detail-type": types?.[0], detail };
+    expect(readBody(JSON.stringify(event))).toMatchObject({ kind: "envelope", envelope: { jobId: "a" } });
+  });
+
+  test("the TypeScript runs as it stands, and gets its reply", async () => {
+    const engines = await startEngines();
+    afterAll(engines.stop);
+    const dynamoUrl = engines.dynoxide ?? engines.dynalite;
+    const [jobTable, leaseTable, queueUrl, parkedQueueUrl] = await Promise.all([
+      createJobTable(dynamoUrl),
+      createLeaseTable(dynamoUrl),
+      createQueue(engines.fauxqs),
+      createQueue(engines.fauxqs),
+    ]);
+    const dynamo = new DynamoDBClient(localClient(dynamoUrl));
+    const sqs = new SQSClient({ ...localClient(engines.fauxqs), useQueueUrlAsEndpoint: false });
+    const world = {
+      clock: systemClock,
+      jobs: jobTableOn(dynamo, jobTable, systemClock),
+      leases: leaseTableOn(dynamo, leaseTable),
+      queue: queueOn(sqs, { queueUrl, parkedQueueUrl }),
+      models: scriptedModels(systemClock),
+      objects: createMemoryObjects(),
+      telemetry: { note: () => undefined },
+    };
+    const worker = createMemoryWorker(world, checkConfig(config), "rt");
+
+    const example = join(root, ".sluice/readme/example.ts");
+    mkdirSync(join(root, ".sluice/readme"), { recursive: true });
+    writeFileSync(example, block("ts", "createClient").replaceAll('"./lib/', '"../../lib/'));
+    const env = {
+      ...process.env,
+      AWS_ENDPOINT_URL_DYNAMODB: dynamoUrl,
+      AWS_ENDPOINT_URL_SQS: engines.fauxqs,
+      AWS_REGION: "us-east-1",
+      AWS_ACCESS_KEY_ID: "local",
+      AWS_SECRET_ACCESS_KEY: "local",
+      RT_QUEUE_URL: queueUrl,
+      BG_QUEUE_URL: queueUrl,
+      BULK_QUEUE_URL: queueUrl,
+      JOB_TABLE: jobTable,
+    };
+    const running = promisify(execFile)(process.execPath, [example], { env });
+
+    const received = await sqs.send(
+      new ReceiveMessageCommand({ QueueUrl: queueUrl, WaitTimeSeconds: 10, MessageSystemAttributeNames: ["All"] }),
+    );
+    const deliveries = (received.Messages ?? []).map(({ MessageId = "", ReceiptHandle = "", Body = "" }) =>
+      deliveryOf({ messageId: MessageId, receiptHandle: ReceiptHandle, body: Body }, "rt", Date.now()),
+    );
+    expect(await processBatch(worker, deliveries, Date.now() + 90_000)).toEqual([]);
+    const { stdout } = await running;
+    expect(stdout).toMatch(/^us-west-2 \{[\s\S]*outputTokens/);
+    rmSync(example);
+  });
+});
