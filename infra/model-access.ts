@@ -1,125 +1,132 @@
+import { ArnFormat, Stack } from "aws-cdk-lib";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import type { Construct } from "constructs";
+import type { Config, TargetConfig } from "../lib/core/config.ts";
+import { readModelId } from "../lib/core/model-id.ts";
+import type { NamedModel, OwnModel } from "../lib/core/model-id.ts";
+
+const invoke = ["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"];
+
+/** What AWS wants beside the invocation; https://docs.aws.amazon.com/bedrock/latest/userguide/inference-prereq.html */
+const lookUps: Readonly<Record<"inference-profile" | OwnModel, readonly string[]>> = {
+  "inference-profile": ["bedrock:GetInferenceProfile"],
+  "application-inference-profile": ["bedrock:GetInferenceProfile"],
+  "provisioned-model": ["bedrock:GetProvisionedModelThroughput"],
+  "imported-model": ["bedrock:GetImportedModel"],
+  "custom-model-deployment": [],
+};
+
+/** https://docs.aws.amazon.com/bedrock/latest/userguide/inference-profiles-support.html */
+const usDestinations = ["us-east-1", "us-east-2", "us-west-2"];
+
+/** A target, with the name of its step for messages. */
+type Place = TargetConfig & { readonly step: string };
+
 /**
- * What Lambda's event source mapping for SQS does, as rules without IO.
- * https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
+ * The right to call exactly the configured targets. A model behind an inference profile may be called in every region
+ * that the profile routes to, but only by way of that profile.
+ * https://docs.aws.amazon.com/bedrock/latest/userguide/geographic-cross-region-inference.html
  */
-import type { Message } from "@aws-sdk/client-sqs";
-import type { SQSMessageAttribute, SQSRecord } from "aws-lambda";
+export function modelStatements(scope: Construct, config: Config): PolicyStatement[] {
+  const places: Place[] = Object.entries(config.models).flatMap(([model, { targets }]) =>
+    Object.entries(targets).map(([key, target]) => ({ ...target, step: `${model}@${key}` })),
+  );
+  const direct = places.filter(({ modelId }) => named(modelId).kind === "model");
+  const indirect = places.filter(({ modelId }) => named(modelId).kind !== "model");
 
-/** How an invocation ended; `value` is what the handler returned, as JSON carries it. */
-export type Invoked =
-  | { readonly kind: "returned"; readonly value: unknown }
-  | { readonly kind: "threw"; readonly name: string }
-  | { readonly kind: "timed-out" };
-
-/** One mapping of the template, on the queue that stands for its own. */
-export interface Mapping {
-  readonly queueUrl: string;
-  readonly queueArn: string;
-  readonly batchSize: number;
-  readonly windowMs: number;
-  /** Invocations at a time. */
-  readonly concurrencyMax: number;
-  /** FunctionResponseTypes has ReportBatchItemFailures. */
-  readonly reportsFailures: boolean;
+  const statements = [...Map.groupBy(indirect, ({ modelId }) => modelId)].flatMap(([modelId, callers]) =>
+    indirectly(scope, named(modelId), callers),
+  );
+  if (direct.length === 0) return statements;
+  const resources = unique(direct.map(({ region, modelId }) => modelArn(scope, region, modelId)));
+  return [...statements, new PolicyStatement({ actions: invoke, resources })];
 }
 
-/** One receive of a batch that is being gathered. `waitS` 0 is a short poll. */
-export interface Poll {
-  readonly messagesMax: number;
-  readonly waitS: number;
-}
-
-const sqsReceiveMax = 10;
-const longPollS = 20;
-/** The payload limit of a synchronous invocation. */
-const eventBytesMax = 6 * 1_048_576;
-
-/** The ids that are deleted; all others come again when their visibility ends, which is left as it is. */
-export function acknowledged(ids: readonly string[], invoked: Invoked, reportsFailures: boolean): readonly string[] {
-  if (invoked.kind !== "returned") return [];
-  if (!reportsFailures) return ids;
-
-  const failed = failedIn(invoked.value);
-  // A key or an id that Lambda does not know fails the whole batch: it cannot tell what succeeded.
-  if (failed === undefined || failed.some((id) => !ids.some((known) => known === id))) return [];
-  return ids.filter((id) => !failed.includes(id));
-}
-
-/** The next receive of a batch, or none: it is full, or its window, counted from its first message, is over. */
-export function nextPoll(gathered: number, windowLeftMs: number, mapping: Mapping): Poll | undefined {
-  const messagesMax = Math.min(sqsReceiveMax, mapping.batchSize - gathered);
-  if (gathered === 0) return { messagesMax, waitS: longPollS };
-  if (messagesMax <= 0 || windowLeftMs <= 0) return undefined;
-  return { messagesMax, waitS: Math.min(longPollS, Math.floor(windowLeftMs / 1_000)) };
-}
-
-/** The records in as few events as the payload limit allows. */
-export function eventsOf(records: readonly SQSRecord[], bytesMax = eventBytesMax): readonly (readonly SQSRecord[])[] {
-  const events: SQSRecord[][] = [];
-  let bytesLeft = 0;
-  for (const record of records) {
-    const bytes = Buffer.byteLength(JSON.stringify(record));
-    const last = events.at(-1);
-    if (last === undefined || bytes > bytesLeft) {
-      events.push([record]);
-      bytesLeft = bytesMax - bytes;
-    } else {
-      last.push(record);
-      bytesLeft -= bytes;
+/** What is called under one id that is no foundation model's, and what Bedrock calls behind it. */
+function indirectly(scope: Construct, model: NamedModel, callers: readonly Place[]): PolicyStatement[] {
+  switch (model.kind) {
+    case "model":
+      return [];
+    case "profile": {
+      const arns = unique(callers.map(({ region }) => profileArn(scope, region, model.profileId)));
+      const behind = callers.flatMap((caller) => modelArns(scope, model, caller));
+      return [called("inference-profile", arns), through(arns, behind)];
+    }
+    case "own": {
+      const front = called(model.what, [model.arn]);
+      // Behind the others stands no model of AWS.
+      if (model.what !== "application-inference-profile") return [front];
+      const behind = callers.flatMap((caller) => behindApplication(scope, caller));
+      return [front, through([model.arn], behind)];
     }
   }
-  return events;
 }
 
-/** A received message as Lambda hands it to a handler. Throws on a message that SQS would not send. */
-export function recordOf(message: Message, queueArn: string): SQSRecord {
-  const { MessageId, ReceiptHandle, Body, MD5OfBody, MD5OfMessageAttributes, Attributes } = message;
-  if (MessageId === undefined || ReceiptHandle === undefined) throw new Error("SQS sent a message without its ids");
-  return {
-    messageId: MessageId,
-    receiptHandle: ReceiptHandle,
-    body: Body ?? "",
-    attributes: {
-      ApproximateReceiveCount: "1",
-      SentTimestamp: "0",
-      SenderId: "",
-      ApproximateFirstReceiveTimestamp: "0",
-      ...Attributes,
-    },
-    messageAttributes: attributesOf(message),
-    md5OfBody: MD5OfBody ?? "",
-    ...(MD5OfMessageAttributes === undefined ? {} : { md5OfMessageAttributes: MD5OfMessageAttributes }),
-    eventSource: "aws:sqs",
-    eventSourceARN: queueArn,
-    awsRegion: queueArn.split(":")[3] ?? "",
-  };
+/** What an application inference profile was made from: a checked config names it. */
+function behindApplication(scope: Construct, caller: Place): string[] {
+  const base = named(caller.baseModelId ?? "");
+  switch (base.kind) {
+    case "model":
+      return [modelArn(scope, caller.region, base.modelId)];
+    case "profile":
+      // AWS asks for the models alone; where it checks the profile in between too, this lets it through.
+      return [profileArn(scope, caller.region, base.profileId), ...modelArns(scope, base, caller)];
+    case "own":
+      return [];
+  }
 }
 
-function failedIn(value: unknown): readonly unknown[] | undefined {
-  if (value === null || value === undefined) return [];
-  if (typeof value !== "object" || Array.isArray(value)) return undefined;
-  const failures = "batchItemFailures" in value ? value.batchItemFailures : undefined;
-  if (failures === null || failures === undefined) return [];
-  return Array.isArray(failures) ? failures.map(identifierOf) : undefined;
+function called(what: keyof typeof lookUps, resources: string[]): PolicyStatement {
+  return new PolicyStatement({ actions: [...invoke, ...lookUps[what]], resources });
 }
 
-function identifierOf(failure: unknown): unknown {
-  return typeof failure === "object" && failure !== null && "itemIdentifier" in failure
-    ? failure.itemIdentifier
-    : undefined;
+function through(profileArns: string[], behind: readonly string[]): PolicyStatement {
+  const conditions = { StringEquals: { "bedrock:InferenceProfileArn": profileArns } };
+  return new PolicyStatement({ actions: invoke, resources: unique(behind), conditions });
 }
 
-function attributesOf(message: Message): Record<string, SQSMessageAttribute> {
-  return Object.fromEntries(
-    Object.entries(message.MessageAttributes ?? {}).map(([name, { DataType, StringValue, BinaryValue }]) => [
-      name,
-      {
-        ...(StringValue === undefined ? {} : { stringValue: StringValue }),
-        ...(BinaryValue === undefined ? {} : { binaryValue: Buffer.from(BinaryValue).toString("base64") }),
-        stringListValues: [],
-        binaryListValues: [],
-        dataType: DataType ?? "String",
-      },
-    ]),
+function modelArns(scope: Construct, profile: NamedModel & { readonly kind: "profile" }, caller: Place): string[] {
+  const regions = [caller.region, ...destinations(profile.profileId, caller)];
+  return regions.map((region) => modelArn(scope, region, profile.modelId));
+}
+
+/** The regions a profile may route to; the global ones also name the model in no region at all. */
+function destinations(profileId: string, { step, destinationRegions }: Place): readonly string[] {
+  if (destinationRegions !== undefined) return destinationRegions;
+  if (profileId.startsWith("us.")) return usDestinations;
+  if (profileId.startsWith("global.")) return [""];
+  throw new Error(
+    `Sluice: ${step}: where ${profileId} routes to is not known here; set destinationRegions to what ` +
+      `\`aws bedrock get-inference-profile --inference-profile-identifier ${profileId}\` lists`,
   );
+}
+
+/** A checked config names nothing that cannot be read. */
+function named(modelId: string): NamedModel {
+  return readModelId(modelId) ?? { kind: "model", modelId };
+}
+
+function profileArn(scope: Construct, region: string, profileId: string): string {
+  return Stack.of(scope).formatArn({
+    service: "bedrock",
+    region,
+    resource: "inference-profile",
+    resourceName: profileId,
+  });
+}
+
+function modelArn(scope: Construct, region: string, modelId: string): string {
+  const arnFormat = ArnFormat.SLASH_RESOURCE_NAME;
+  return Stack.of(scope).formatArn({
+    service: "bedrock",
+    region,
+    account: "",
+    resource: "foundation-model",
+    resourceName: modelId,
+    arnFormat,
+  });
+}
+
+function unique(values: readonly string[]): string[] {
+  return [...new Set(values)];
 }

@@ -92,7 +92,7 @@ describe("the right to call Bedrock", () => {
     ["provisioned-model", { andAsk: ["GetProvisionedModelThroughput"] }],
     ["imported-model", { andAsk: ["GetImportedModel"] }],
     ["custom-model-deployment", {}],
-  ])("is for a %s and nothing behind it", (what, andAsk) =>
+  ])("is for an own %s and nothing behind it", (what, andAsk) =>
     expect(granted({ modelId: own(what), baseModelId: "amazon.nova-lite-v1:0" })).toEqual([
       { may: [`us-west-2:123456789012:${what}/a1`], ...andAsk },
     ]),
