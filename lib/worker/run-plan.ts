@@ -2,8 +2,9 @@ import { addUsage, spendsLife } from "../core/attempt.ts";
 import type { Attempted, Cut } from "../core/attempt.ts";
 import { decide } from "../core/decide.ts";
 import type { Left } from "../core/decide.ts";
-import { errorOf, exhausted } from "../core/exhausted.ts";
-import type { StepOutcome } from "../core/exhausted.ts";
+import { errorOf } from "../core/chain-error.ts";
+import { exhausted } from "../core/exhausted.ts";
+import type { StepOutcome } from "../core/hope.ts";
 import { failureOfStop } from "../core/failure.ts";
 import type { Failure } from "../core/failure.ts";
 import type { JsonObject } from "../core/json.ts";
@@ -124,14 +125,17 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
 function judge(run: Run, step: Step, tried: Judged, attempt: number, { seen }: Walk): JobReply | Failure {
   switch (tried.kind) {
     case "failed":
-      if (tried.failure.kind === "context") seen.tooLongFor = Math.max(seen.tooLongFor ?? 0, step.contextWindow ?? 0);
+      if (tried.failure.kind === "context") outgrown(step, seen);
       return tried.failure;
     case "cut":
       return { kind: "transient", name: "LeaseLost" };
     case "answered": {
       const { output, stopReason } = tried;
       const overflow = failureOfStop(stopReason);
-      if (overflow !== undefined) return overflow;
+      if (overflow !== undefined) {
+        outgrown(step, seen);
+        return overflow;
+      }
       run.steps.push({ step: step.name, outcome: "answered", attempts: attempt });
       const answer = endedAs(run, { kind: "succeeded", output }, step);
       if (stopReason === undefined || !step.fallbackOn.includes(stopReason)) return answer;
@@ -139,6 +143,11 @@ function judge(run: Run, step: Step, tried: Judged, attempt: number, { seen }: W
       return { kind: "target", name: stopReason };
     }
   }
+}
+
+/** No window as small as this step's is worth asking about this prompt. */
+function outgrown({ contextWindow = 0 }: Step, seen: Seen): void {
+  seen.tooLongFor = Math.max(seen.tooLongFor ?? 0, contextWindow);
 }
 
 /** A request that was cut short says nothing about its target; what it means for the job depends on who cut it. */

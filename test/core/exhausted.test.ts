@@ -1,7 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ChainEnd, Exhausted, StepOutcome } from "../../lib/core/exhausted.ts";
-import { errorOf, exhausted } from "../../lib/core/exhausted.ts";
+import { errorOf } from "../../lib/core/chain-error.ts";
+import type { ChainEnd, Exhausted } from "../../lib/core/exhausted.ts";
+import { exhausted } from "../../lib/core/exhausted.ts";
+import type { StepOutcome } from "../../lib/core/hope.ts";
 import type { Failure, FailureKind } from "../../lib/core/failure.ts";
 import type { SkipReason } from "../../lib/core/plan.ts";
 import { t0 } from "../a.ts";

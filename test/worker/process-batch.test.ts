@@ -128,6 +128,23 @@ describe("a job whose target fails", () => {
     expect(service.reply()).toMatchObject({ ok: true, meta: { fallbackUsed: false } });
   });
 
+  test("asks no window as small again, once a prompt has outgrown one", async () => {
+    const small = { ...config.models["fast"], targets: {} };
+    const { west: w, east: e } = config.models["fast"]?.targets ?? {};
+    const models = {
+      ...config.models,
+      fast: { ...small, targets: { west: { ...w, contextWindow: 9_000 }, east: { ...e, contextWindow: 9_000 } } },
+    };
+    const service = aService({
+      config: { ...config, models } as typeof config,
+      script: { rules: [{ when: west, do: { kind: "answer", stopReason: "model_context_window_exceeded" } }] },
+    });
+    service.send();
+    await service.invoke();
+    expect(requests(service).map(({ modelId }) => modelId)).toEqual([west.modelId, "anthropic.claude-haiku-v1:0"]);
+    expect(service.reply()).toMatchObject({ ok: true, meta: { model: "smart" } });
+  });
+
   test("fails at once on a request that no target can take", async () => {
     const service = aService({ script: failing("invalid") });
     service.send();

@@ -29,8 +29,8 @@ function count(client: DynamoDBClient | SQSClient, sent: Sent): void {
       return next(args);
     };
   // Both clients' stacks take it; their union takes nothing.
-  const add = client.middlewareStack.add as (middleware: typeof tally, at: object) => void;
-  add(tally, { step: "finalizeRequest", priority: "low" });
+  const stack = client.middlewareStack as { add(middleware: typeof tally, at: object): void };
+  stack.add(tally, { step: "finalizeRequest", priority: "low" });
 }
 
 /** A fresh container on tables and a queue of its own. */

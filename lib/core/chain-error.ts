@@ -1,0 +1,166 @@
+import type { Failure } from "./failure.ts";
+import type { Hope, StepOutcome } from "./hope.ts";
+import type { SkipReason } from "./plan.ts";
+import type { ReplyError } from "./reply.ts";
+
+/** The error of a chain that ends: that of its most hopeful step, else what keeps all of them from serving the job. */
+export function chainError(outcomes: readonly StepOutcome[], [best]: readonly Hope[]): ReplyError {
+  const went = outcomes.map((outcome) => `${outcome.step} ${wentHow(outcome)}`).join(", ");
+  return best === undefined ? hopelessError(outcomes, went) : hopefulError(best, went);
+}
+
+function hopefulError({ kind, step, waitMs, known, failure }: Hope, went: string): ReplyError {
+  const retry = { retryable: true, retryAfterMs: waitMs } as const;
+  switch (kind) {
+    case "full":
+    case "throttled":
+    case "paused":
+    case "daily":
+      return {
+        code: "no_capacity",
+        kind: failure?.kind ?? "capacity",
+        message: `no step had room: ${went}; raise the targets' limits or quotas, or send the job again with a later deadline`,
+        ...retry,
+      };
+    case "breaker":
+      return {
+        code: "circuit_open",
+        kind: "breaker",
+        message: `every target that could serve the job fails too often: ${went}; look at their errors, then send the job again`,
+        ...retry,
+      };
+    case "transient":
+    case "hung":
+      return { ...errorOf(failure ?? { kind, name: kind }, step), ...(known && { retryAfterMs: waitMs }) };
+    case "bell":
+      return {
+        code: "attempt_timeout",
+        kind: "hung",
+        message: `the attempt outlasted its invocation and no other may follow: ${went}; ask for fewer tokens, or send the job again with a later deadline`,
+        retryable: true,
+      };
+    case "no-time":
+      return {
+        code: "deadline_exceeded",
+        message: `the deadline is too near for an attempt: ${went}; send the job again with a later deadline`,
+        retryable: true,
+      };
+  }
+}
+
+/** What a later deadline mends is told first, then what a shorter prompt mends, then what only an operator can. */
+function hopelessError(outcomes: readonly StepOutcome[], went: string): ReplyError {
+  const failures = outcomes.flatMap((outcome) => (outcome.kind === "failed" ? [outcome.failure] : []));
+  const fatal = outcomes.find((outcome) => outcome.kind === "failed" && outcome.failure.kind === "fatal");
+  if (fatal?.kind === "failed") return errorOf(fatal.failure, fatal.step);
+
+  const skips = new Set(outcomes.flatMap((outcome) => (outcome.kind === "skipped" ? [outcome.reason.kind] : [])));
+  if (skips.has("too-slow")) {
+    return {
+      code: "deadline_exceeded",
+      message: `no step can answer in the time left: ${went}; send the job again with a later deadline`,
+      retryable: true,
+    };
+  }
+  const context = failures.find(({ kind }) => kind === "context");
+  if (context !== undefined || skips.has("prompt-too-long")) return contextError(went, context);
+  return targetError(went, failures.at(-1));
+}
+
+/** The reply's error for one failure that ends a job. `step` is where it happened. */
+export function errorOf(failure: Failure, step: string): ReplyError {
+  const { kind, name, status, retryAfterMs } = failure;
+  const what = status === undefined ? name : `${name} (${status})`;
+  const later = retryAfterMs === undefined ? {} : { retryAfterMs };
+  switch (kind) {
+    case "throttled":
+    case "daily":
+    case "not-ready":
+      return {
+        code: "no_capacity",
+        kind,
+        message: `${step} had no room to the end: ${what}; raise its quota, or send the job again later`,
+        retryable: true,
+        ...later,
+      };
+    case "transient":
+      return {
+        code: "provider_error",
+        kind,
+        message: `${step} kept failing: ${what}; look at the region's health, or send the job again later`,
+        retryable: true,
+        ...later,
+      };
+    case "hung":
+      return {
+        code: "attempt_timeout",
+        kind,
+        message: `${step} gave no answer in the time of an attempt: ${what}; ask for fewer tokens, or send the job again later`,
+        retryable: true,
+      };
+    case "target":
+      return targetError(`${step} ${what}`, failure);
+    case "context":
+      return contextError(`${step} ${what}`, failure);
+    case "fatal":
+      return {
+        code: "provider_error",
+        kind,
+        message: `${step} refused the request: ${what}${quoted(failure)}; correct the params and send them under a new jobId`,
+        retryable: false,
+      };
+  }
+}
+
+function targetError(went: string, failure: Failure | undefined): ReplyError {
+  return {
+    code: "target_unavailable",
+    kind: "target",
+    message: `no step can serve this job: ${went}${quoted(failure)}; check model access, model ids and regions in the config`,
+    retryable: false,
+  };
+}
+
+function contextError(went: string, failure: Failure | undefined): ReplyError {
+  return {
+    code: "context_too_small",
+    kind: "context",
+    message: `the prompt fits no step's context window: ${went}${quoted(failure)}; shorten it, ask for fewer tokens, or add a step with a larger window`,
+    retryable: false,
+  };
+}
+
+const quotedCharactersMax = 300;
+
+/** The provider's own words may quote the request: they go to the sender's reply, and nowhere else. */
+function quoted(failure: Failure | undefined): string {
+  return failure?.text === undefined ? "" : `: "${failure.text.slice(0, quotedCharactersMax)}"`;
+}
+
+function wentHow(outcome: StepOutcome): string {
+  switch (outcome.kind) {
+    case "skipped":
+      return outcome.reason.kind === "feature-missing"
+        ? `has no ${outcome.reason.feature}`
+        : skipWords[outcome.reason.kind];
+    case "no-lease":
+      return outcome.untilMs === undefined ? "limit full" : "paused";
+    case "failed":
+      return outcome.failure.status === undefined
+        ? outcome.failure.name
+        : `${outcome.failure.name} (${outcome.failure.status})`;
+    case "cut":
+      return "cut by the invocation's end";
+    case "no-time":
+      return "not begun";
+  }
+}
+
+const skipWords: Readonly<Record<Exclude<SkipReason["kind"], "feature-missing">, string>> = {
+  "breaker-open": "breaker open",
+  paused: "paused",
+  "no-headroom": "no headroom",
+  "op-not-served": "does not serve the op",
+  "too-slow": "too slow for the time left",
+  "prompt-too-long": "window too small",
+};

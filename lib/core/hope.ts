@@ -1,0 +1,93 @@
+import type { Failure } from "./failure.ts";
+import { dailyPauseMs } from "./limits.ts";
+import type { SkipReason } from "./plan.ts";
+import { unknownWaitMs } from "./release.ts";
+
+/** How a step of the chain was left, its last outcome in this delivery. Times are epoch ms. */
+export type StepOutcome = { readonly step: string } & (
+  | { readonly kind: "skipped"; readonly reason: SkipReason }
+  /** `untilMs`: the ledger is paused until then; absent: its limit is full. */
+  | { readonly kind: "no-lease"; readonly untilMs?: number }
+  | { readonly kind: "failed"; readonly failure: Failure; readonly atMs: number }
+  /** By the closing bell. */
+  | { readonly kind: "cut" }
+  /** Not begun, for the invocation would not have outlived it. */
+  | { readonly kind: "no-time" }
+);
+
+/** That a step may do better later, and when: a wait that nobody knows is the one that a requeue would take. */
+export interface Hope {
+  readonly kind: "no-time" | "bell" | "full" | "throttled" | "paused" | "daily" | "breaker" | "transient" | "hung";
+  readonly step: string;
+  readonly waitMs: number;
+  readonly known: boolean;
+  readonly failure?: Failure;
+}
+
+/** When, and after how many requeues, a hope is looked at. */
+interface Now {
+  readonly nowMs: number;
+  readonly requeues: number;
+}
+
+/** The hopes of a chain, the soonest first, then in the chain's order. */
+export function hopesOf(outcomes: readonly StepOutcome[], at: Now): Hope[] {
+  return outcomes.flatMap((outcome) => hopeOf(outcome, at) ?? []).sort((a, b) => a.waitMs - b.waitMs);
+}
+
+export function hopeOf(outcome: StepOutcome, at: Now): Hope | undefined {
+  const { step } = outcome;
+  const unknown = { step, waitMs: unknownWaitMs(at.requeues), known: false };
+  const until = (untilMs: number) => ({ step, waitMs: Math.max(0, untilMs - at.nowMs), known: true });
+  switch (outcome.kind) {
+    case "cut":
+      return { kind: "bell", ...until(at.nowMs) };
+    case "no-time":
+      return { kind: "no-time", ...until(at.nowMs) };
+    case "no-lease":
+      return outcome.untilMs === undefined
+        ? { kind: "full", ...unknown }
+        : { kind: "paused", ...until(outcome.untilMs) };
+    case "skipped":
+      return hopeOfSkipped(outcome.reason, unknown, until);
+    case "failed": {
+      const { failure, atMs } = outcome;
+      const asked = failure.retryAfterMs ?? (failure.kind === "daily" ? dailyPauseMs : undefined);
+      return hopeOfFailed(failure, asked === undefined ? unknown : until(atMs + asked));
+    }
+  }
+}
+
+type When = Pick<Hope, "step" | "waitMs" | "known">;
+
+function hopeOfSkipped(reason: SkipReason, unknown: When, until: (untilMs: number) => When): Hope | undefined {
+  switch (reason.kind) {
+    case "breaker-open":
+      return { kind: "breaker", ...until(reason.untilMs) };
+    case "paused":
+      return { kind: "paused", ...until(reason.untilMs) };
+    case "no-headroom":
+      return { kind: "full", ...unknown };
+    case "op-not-served":
+    case "feature-missing":
+    case "too-slow":
+    case "prompt-too-long":
+      return undefined;
+  }
+}
+
+function hopeOfFailed(failure: Failure, when: When): Hope | undefined {
+  switch (failure.kind) {
+    case "throttled":
+    case "not-ready":
+      return { kind: "throttled", ...when, failure };
+    case "daily":
+    case "transient":
+    case "hung":
+      return { kind: failure.kind, ...when, failure };
+    case "target":
+    case "context":
+    case "fatal":
+      return undefined;
+  }
+}
