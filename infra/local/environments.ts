@@ -6,7 +6,7 @@ import type { Environment, LocalFunction } from "./environment.ts";
 import type { Invoked } from "./event-source-rules.ts";
 
 export interface Environments {
-  /** Waits for a free environment, or starts one while fewer than the most are alive. Never rejects. */
+  /** Takes an idle environment, or starts one: who invokes bounds how many there are. Never rejects. */
   invoke(event: unknown): Promise<Invoked>;
   /** Kills one environment in the middle of its invocation, as a crash would; false: none runs. */
   killOne(): boolean;
@@ -25,23 +25,17 @@ export interface EnvironmentStats {
   readonly rssBytesMax: number;
 }
 
-export function openEnvironments(fn: LocalFunction, environmentsMax: number, log: Writable): Environments {
+export function openEnvironments(fn: LocalFunction, log: Writable): Environments {
   const idle: Environment[] = [];
   const busy = new Set<Environment>();
-  const waiting: (() => void)[] = [];
   let started = 0;
   let died = 0;
   let invocations = 0;
   let rssBytesMax = 0;
-  const stopping = new AbortController();
+  let stopped = false;
 
   async function invoke(event: unknown): Promise<Invoked> {
-    while (!stopping.signal.aborted && idle.length === 0 && busy.size === environmentsMax) {
-      await new Promise<void>((freed) => {
-        waiting.push(freed);
-      });
-    }
-    if (stopping.signal.aborted) return { kind: "threw", name: "EnvironmentStopped" };
+    if (stopped) return { kind: "threw", name: "EnvironmentStopped" };
 
     const environment = idle.pop() ?? start();
     busy.add(environment);
@@ -51,7 +45,6 @@ export function openEnvironments(fn: LocalFunction, environmentsMax: number, log
     rssBytesMax = Math.max(rssBytesMax, environment.rssBytesMax());
     if (environment.alive()) idle.push(environment);
     else died++;
-    waiting.shift()?.();
     return how;
   }
 
@@ -74,10 +67,9 @@ export function openEnvironments(fn: LocalFunction, environmentsMax: number, log
     },
     stats: () => ({ started, died, invocations, running: busy.size, rssBytesMax }),
     async stop() {
-      stopping.abort();
+      stopped = true;
       const all = [...idle, ...busy];
       for (const environment of all) environment.kill();
-      for (const freed of waiting.splice(0)) freed();
       await Promise.all(all.map(({ ended }) => ended));
     },
   };

@@ -174,7 +174,7 @@ function startWorker(
   const log = createWriteStream(logFile);
   const concurrencyMax = Math.min(fed.mapping.concurrencyMax, options.environmentsMax);
   const fn = { ...fed, variables: { ...variablesOf(fed, options.bedrock), ...endpoints } };
-  const environments = openEnvironments(fn, concurrencyMax, log);
+  const environments = openEnvironments(fn, log);
   const mapping = startMapping({ ...fed.mapping, concurrencyMax }, sqs, (event) => environments.invoke(event), tell);
   return {
     environments,
