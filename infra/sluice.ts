@@ -18,6 +18,7 @@ import { JobTable } from "./job-table.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { modelStatements } from "./model-access.ts";
 import { RepliesBucket } from "./replies-bucket.ts";
+import { unenforced } from "./unenforced.ts";
 import { WorkerFunction } from "./worker-function.ts";
 
 export interface SluiceProps {
@@ -47,6 +48,11 @@ export class Sluice extends Construct {
     super(scope, id);
     const { queues = {}, removalPolicy = RemovalPolicy.RETAIN, logRetention = RetentionDays.ONE_MONTH } = props;
     this.config = checkConfig(props.config);
+    const idle = unenforced(this.config);
+    if (idle.length > 0)
+      throw new Error(
+        `Nothing enforces these settings yet, so that they would limit nothing; leave them out: ${idle.join(", ")}`,
+      );
     const { ttlDays } = this.config.replies;
 
     this.jobQueues = eachLane((lane) => {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Config } from "../core/config.ts";
 import type { Lane } from "../core/lane.ts";
 import { isLane, lanes } from "../core/lane.ts";
+import { paramsPrefix } from "../core/limits.ts";
 import { ledgersOf } from "../core/plan.ts";
 import type { Telemetry, World } from "../ports.ts";
 import { Board } from "../worker/board.ts";
@@ -60,7 +61,7 @@ export function awsWorker(config: Config, settings: Settings, telemetry: Telemet
   };
   const board = new Board(world, ledgersOf(config));
   // Big params that a client sends lie in the stack's own bucket, whose name no config can know before the deploy.
-  const buckets = [...config.paramsRef.buckets, settings.bucket];
+  const buckets = [...config.paramsRef.buckets, `${settings.bucket}/${paramsPrefix}`];
   return {
     config: { ...config, paramsRef: { buckets } },
     world,

@@ -87,6 +87,17 @@ export interface Config {
       readonly taskTokens: boolean;
     };
   };
+  /** Buckets, or `bucket/prefix/` where no more than that may be read. */
   readonly paramsRef: { readonly buckets: readonly string[] };
   readonly logPayloads: boolean;
+}
+
+/** Whether this deployment reads an object that a sender names. */
+export function mayRead(
+  { paramsRef }: Config,
+  { bucket, key }: { readonly bucket: string; readonly key: string },
+): boolean {
+  return paramsRef.buckets.some(
+    (allowed) => allowed === bucket || (allowed.includes("/") && `${bucket}/${key}`.startsWith(allowed)),
+  );
 }

@@ -1,4 +1,4 @@
-import { ops } from "./config.ts";
+import { mayRead, ops } from "./config.ts";
 import type { Config, Op } from "./config.ts";
 import { isJson, isObject, jsonLevelsMax } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -152,7 +152,7 @@ export function encode(envelope: Envelope): string {
 /** What only the deployment's config can find wrong with an envelope. */
 export function checkAgainst(envelope: Envelope, config: Config): Fault | undefined {
   const { params, replyTo } = envelope;
-  if (params.kind === "ref" && !config.paramsRef.buckets.includes(params.bucket))
+  if (params.kind === "ref" && !mayRead(config, params))
     return faultOf(
       "paramsRef",
       "names a bucket that this deployment does not read; add it to paramsRef.buckets in its config",

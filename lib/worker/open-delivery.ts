@@ -1,3 +1,4 @@
+import { mayRead } from "../core/config.ts";
 import { checkAgainst } from "../core/envelope.ts";
 import type { Envelope, Fault, Read } from "../core/envelope.ts";
 import { readBody, readObject } from "../core/feeds.ts";
@@ -43,7 +44,7 @@ function bodyFault(message: string): Fault {
 async function readDelivery({ worker }: Invocation, delivery: Delivery): Promise<Exclude<Read, { kind: "pointer" }>> {
   const read = readBody(delivery.body);
   if (read.kind !== "pointer") return read;
-  if (!worker.config.paramsRef.buckets.includes(read.bucket)) {
+  if (!mayRead(worker.config, read)) {
     const fault = bodyFault("points to a bucket that is not allowed; name it in paramsRef.buckets of the config");
     return { kind: "refused", fault };
   }

@@ -15,7 +15,6 @@ const other = template({
       targets: { here: target({ modelId: "amazon.nova-pro-v1:0", region: "eu-west-1", limit: { start: 1, max: 1 } }) },
     },
   },
-  global: { limitMax: 1 },
   paramsRef: { buckets: ["in-box"] },
 });
 
