@@ -38,7 +38,9 @@ export async function start(options: Options): Promise<number> {
     );
     const open = service;
     process.on("SIGUSR2", () => screen.line(open.killOne() ? "one worker was killed" : "no worker is busy"));
-    screen.line(`ready in ${seconds(Date.now() - startedAtMs)}; logs in ${service.logFiles.join(", ")}`);
+    screen.line(
+      `ready in ${seconds(Date.now() - startedAtMs)}, process ${process.pid}; logs in ${service.logFiles.join(", ")}`,
+    );
 
     const result = await runInput(input, service, options, show, ending.signal);
     screen.clear();

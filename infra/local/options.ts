@@ -32,7 +32,7 @@ export const usage = `Runs the whole service on this machine.
   --json               one JSON line at the end instead of the summary
   --replies OUT.jsonl  write every reply there, one a line
   --limit TARGET=N     at most N requests in flight at a target, as fast-text@us-west-2=3; repeatable
-  --script FILE        what the stand-in for Bedrock does (infra/local/bedrock)
+  --script FILE        what the stand-in for Bedrock does, as lib/memory/bedrock-script.ts tells
   --bedrock aws        ask the real Bedrock, with this shell's credentials; it is billed
   --data DIR           keep the tables in DIR; queues are always in memory
   --environments N     at most N worker processes a lane (default 2)
@@ -40,7 +40,7 @@ export const usage = `Runs the whole service on this machine.
   --help               this text
 
 AWS_ENDPOINT_URL_DYNAMODB, _SQS, _S3 and _BEDROCK_RUNTIME name engines to use instead of the embedded ones.
-SIGUSR2 kills one busy worker process, to watch its jobs come again. Ctrl-C ends everything.
+kill -USR2 PID kills one busy worker process, to watch its jobs come again. Ctrl-C ends everything.
 Exit code: 0 every job is answered and no lease is left, 1 not so, 2 the command line or the config is wrong.
 `;
 
