@@ -21,7 +21,6 @@ export interface EnvironmentStats {
   /** Those that crashed, were killed or ran into the function's timeout. */
   readonly died: number;
   readonly invocations: number;
-  readonly running: number;
   readonly rssBytesMax: number;
 }
 
@@ -65,7 +64,7 @@ export function openEnvironments(fn: LocalFunction, log: Writable): Environments
       first?.kill();
       return first !== undefined;
     },
-    stats: () => ({ started, died, invocations, running: busy.size, rssBytesMax }),
+    stats: () => ({ started, died, invocations, rssBytesMax }),
     async stop() {
       stopped = true;
       const all = [...idle, ...busy];

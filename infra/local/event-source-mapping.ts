@@ -19,6 +19,8 @@ export type MappingNews =
   | { readonly kind: "trouble"; readonly what: "receive" | "delete"; readonly name: string };
 
 export interface RunningMapping {
+  /** Received and not yet dealt with: gathered, or with a handler. */
+  messagesHeld(): number;
   /** No more receives; resolves once the invocations under way have been dealt with. */
   stop(): Promise<void>;
 }
@@ -36,6 +38,7 @@ export function startMapping(
   tell: (news: MappingNews) => void,
 ): RunningMapping {
   const stopping = new AbortController();
+  let held = 0;
 
   async function poll(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -44,6 +47,7 @@ export function startMapping(
         const how = await invoke({ Records: [...records] });
         const gone = new Set(acknowledged(records.map(idOf), how, mapping.reportsFailures));
         const deleted = await deleteAll(records.filter((record) => gone.has(record.messageId)));
+        held -= records.length;
         tell({ kind: "invoked", records, how, deleted });
       }
     }
@@ -59,6 +63,7 @@ export function startMapping(
       if (messages.length === 0) windowEndsAtMs = Date.now() + mapping.windowMs;
       if (received.length === 0 && next.waitS === 0) await sleep(shortPollMs);
       messages.push(...received);
+      held += received.length;
     }
     // What was gathered when the end came is not begun: its visibility brings it back.
     return stopping.signal.aborted ? [] : messages.map((message) => recordOf(message, mapping.queueArn));
@@ -111,6 +116,7 @@ export function startMapping(
 
   const pollers = Array.from({ length: mapping.concurrencyMax }, poll);
   return {
+    messagesHeld: () => held,
     async stop() {
       stopping.abort();
       await Promise.all(pollers);

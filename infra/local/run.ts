@@ -57,6 +57,7 @@ const pollMsMax = 2_000;
 /** A read of many rows is followed by a pause of so many times its own length. */
 const politeness = 4;
 const quietMsMax = 10_000;
+const quietLooks = 2;
 const lapsePollMs = 2_000;
 
 /** Ends when every job is answered and every message that can be is dealt with, or when the signal fires. */
@@ -172,9 +173,10 @@ async function hear(
 /** Copies of answered jobs are still to be acknowledged; a copy that met its job running is hidden, and not waited for. */
 async function quiet(service: Service, signal: AbortSignal): Promise<void> {
   const untilMs = Date.now() + quietMsMax;
-  while (!signal.aborted && Date.now() < untilMs) {
+  // On its way from SQS to us a message is seen nowhere: one quiet look proves nothing.
+  for (let looks = 0; looks < quietLooks && !signal.aborted && Date.now() < untilMs;) {
     const waiting = await messagesInLanes(service, "ApproximateNumberOfMessages");
-    if (waiting === 0 && service.stats().running === 0) return;
+    looks = waiting === 0 && service.messagesHeld() === 0 ? looks + 1 : 0;
     await systemClock.sleep(pollMsMin, signal);
   }
 }

@@ -15,7 +15,7 @@ import type { Engine } from "./engines.ts";
 import { openEnvironments } from "./environments.ts";
 import type { EnvironmentStats, Environments } from "./environments.ts";
 import { startMapping } from "./event-source-mapping.ts";
-import type { MappingNews } from "./event-source-mapping.ts";
+import type { MappingNews, RunningMapping } from "./event-source-mapping.ts";
 import { makeStack } from "./stack.ts";
 import type { Clients, Fed, Stack } from "./stack.ts";
 import { synthesize } from "./synth.ts";
@@ -38,6 +38,8 @@ export interface Service {
   /** Undefined without the stand-in. */
   bedrockRecord(): BedrockRecord | undefined;
   stats(): EnvironmentStats;
+  /** Messages that the mappings have received and not yet dealt with. */
+  messagesHeld(): number;
   /** Kills one worker in the middle of an invocation; false: none runs. */
   killOne(): boolean;
   /** Ends everything that was started, processes too. */
@@ -89,6 +91,7 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
       logFiles: workers.map(({ logFile }) => logFile),
       bedrockRecord,
       stats: () => sum(workers.map(({ environments }) => environments.stats())),
+      messagesHeld: () => workers.reduce((all, { mapping }) => all + mapping.messagesHeld(), 0),
       killOne: () => workers.some(({ environments }) => environments.killOne()),
       close,
     };
@@ -158,6 +161,7 @@ function clientsOf(endpoints: Endpoints): Clients {
 
 interface Worker {
   readonly environments: Environments;
+  readonly mapping: RunningMapping;
   readonly logFile: string;
   stop(): Promise<void>;
 }
@@ -178,6 +182,7 @@ function startWorker(
   const mapping = startMapping({ ...fed.mapping, concurrencyMax }, sqs, (event) => environments.invoke(event), tell);
   return {
     environments,
+    mapping,
     logFile,
     async stop() {
       await Promise.all([mapping.stop(), environments.stop()]);
@@ -221,7 +226,6 @@ function sum(stats: readonly EnvironmentStats[]): EnvironmentStats {
     started: stats.reduce((all, { started }) => all + started, 0),
     died: stats.reduce((all, { died }) => all + died, 0),
     invocations: stats.reduce((all, { invocations }) => all + invocations, 0),
-    running: stats.reduce((all, { running }) => all + running, 0),
     rssBytesMax: Math.max(0, ...stats.map(({ rssBytesMax }) => rssBytesMax)),
   };
 }

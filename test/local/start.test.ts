@@ -92,8 +92,9 @@ describe.concurrent("npm start", { timeout: 60_000 }, () => {
     expect(started.stderr()).toMatch(/jobs\.jsonl:7: line: /);
     expect(started.stderr()).toMatch(/jobs\.jsonl:10: lan: /);
     expect(resultOf(started)).toMatchObject({ jobs: 7, succeeded: 7, refused: 3, unanswered: 0, leasesLeft: 0 });
-    // 95 % of three are two.
-    expect(resultOf(started)["maxInFlight"]).toMatchObject({ "fast-text@us-west-2": 2 });
+    // Seven would be in flight without it; bg alone fills two of the three, rt all.
+    const { "fast-text@us-west-2": most } = { ...Object(resultOf(started)["maxInFlight"]) };
+    expect([2, 3]).toContain(most);
     expect(
       repliesIn(replies)
         .map(({ jobId }) => jobId)
