@@ -14,6 +14,7 @@ import { dynoxideBinary, startDynamo, startFauxqs } from "./engines.ts";
 import type { Engine } from "./engines.ts";
 import { openEnvironments } from "./environments.ts";
 import type { EnvironmentStats, Environments } from "./environments.ts";
+import { escapeBodies } from "./escape.ts";
 import { startMapping } from "./event-source-mapping.ts";
 import type { MappingNews, RunningMapping } from "./event-source-mapping.ts";
 import { makeStack } from "./stack.ts";
@@ -151,10 +152,13 @@ function tablesIn(dataDirectory: string | undefined): string | undefined {
 const credentials = { accessKeyId: "local", secretAccessKey: "local" };
 
 function clientsOf(endpoints: Endpoints): Clients {
+  // A worker's client gives up after three seconds, a long poll lasts twenty; a local engine's queue URLs do not resolve.
+  const endpoint = endpoints.AWS_ENDPOINT_URL_SQS;
+  const sqs = new SQSClient({ region, credentials, endpoint, useQueueUrlAsEndpoint: false });
+  escapeBodies(sqs);
   return {
     dynamo: dynamoClient({ region, credentials, endpoint: endpoints.AWS_ENDPOINT_URL_DYNAMODB }),
-    // A worker's client gives up after three seconds, a long poll lasts twenty; a local engine's queue URLs do not resolve.
-    sqs: new SQSClient({ region, credentials, endpoint: endpoints.AWS_ENDPOINT_URL_SQS, useQueueUrlAsEndpoint: false }),
+    sqs,
     s3: s3Client({ region, credentials, endpoint: endpoints.AWS_ENDPOINT_URL_S3 }),
   };
 }

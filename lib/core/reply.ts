@@ -78,7 +78,12 @@ export type Ending =
   | { readonly kind: "succeeded"; readonly output: JsonObject }
   | { readonly kind: "failed"; readonly error: ReplyError }
   | { readonly kind: "cancelled" }
-  | { readonly kind: "expired" };
+  | { readonly kind: "expired"; readonly error?: ReplyError };
+
+/** A job without an answer: whatever kept it from one until its deadline, that is what it ended of. */
+export function endingOf(error: ReplyError): Ending {
+  return error.code === "deadline_exceeded" ? { kind: "expired", error } : { kind: "failed", error };
+}
 
 export function replyOf(job: Pick<ReplyBase, "jobId" | "metadata">, ending: Ending, meta: ReplyMeta): Reply {
   const base = { jobId: job.jobId, meta, metadata: job.metadata };
@@ -90,7 +95,7 @@ export function replyOf(job: Pick<ReplyBase, "jobId" | "metadata">, ending: Endi
     case "cancelled":
       return { ...base, ok: false, status: "cancelled", error: cancelledError };
     case "expired":
-      return { ...base, ok: false, status: "expired", error: expiredError };
+      return { ...base, ok: false, status: "expired", error: ending.error ?? expiredError };
   }
 }
 

@@ -3,7 +3,7 @@ import { endings } from "../core/endings.ts";
 import type { Fault } from "../core/envelope.ts";
 import type { Delivery } from "../core/job.ts";
 import type { Step } from "../core/plan.ts";
-import { replyOf } from "../core/reply.ts";
+import { endingOf, replyOf } from "../core/reply.ts";
 import type { Ending, Reply, ReplyError, ReplyMeta } from "../core/reply.ts";
 import type { Settlement } from "../core/settlement.ts";
 import type { Worker } from "./invocation.ts";
@@ -18,7 +18,7 @@ export function endedAs(run: Run, ending: Ending, step?: Step): JobReply {
 }
 
 export function failed(run: Run, error: ReplyError): JobReply {
-  return endedAs(run, { kind: "failed", error });
+  return endedAs(run, endingOf(error));
 }
 
 /** The reply to an envelope that can be named but not run. */

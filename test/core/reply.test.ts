@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { noUsage } from "../../lib/core/attempt.ts";
-import { costUsd, replyOf, replyText } from "../../lib/core/reply.ts";
+import { costUsd, endingOf, replyOf, replyText } from "../../lib/core/reply.ts";
 import type { Ending, Reply, ReplyError } from "../../lib/core/reply.ts";
 import { a } from "../a.ts";
 
@@ -129,5 +129,19 @@ describe("the cost", () => {
     expect(
       costUsd(cached, { inputPerMTok: 3, outputPerMTok: 15, cacheReadPerMTok: 0.3, cacheWritePerMTok: 3.75 }),
     ).toBe(4.05);
+  });
+});
+
+describe("a job without an answer", () => {
+  test.each<[code: ReplyError["code"], status: string]>([
+    ["deadline_exceeded", "expired"],
+    ["no_capacity", "failed"],
+    ["provider_error", "failed"],
+  ])("that ends with %s has %s, and says why", (code, status) => {
+    const because: ReplyError = { code, message: "because", retryable: true };
+    expect(replyOf({ jobId: "j", metadata: {} }, endingOf(because), a.meta())).toMatchObject({
+      status,
+      error: because,
+    });
   });
 });

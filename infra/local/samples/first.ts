@@ -18,7 +18,7 @@ export type Sample = { readonly shows: string } & (
 const unknownModelDeadlineMs = 30_000;
 
 export function firstSamples(nowMs: number): readonly Sample[] {
-  const hello = ask("hello", "fast-text", "Say hello to Ada.");
+  const hello = ask("hello", "fast-text", "Say hello to Ada 👋");
   return [
     { kind: "job", shows: "an ordinary job", job: hello },
     { kind: "again", shows: "a duplicate: suppressed, the stored reply stands", job: hello },
