@@ -60,6 +60,7 @@ async function whileRunning<T>(run: Run, act: () => Promise<T>): Promise<T> {
     return await act();
   } finally {
     run.invocation.running.delete(run);
+    run.close();
   }
 }
 

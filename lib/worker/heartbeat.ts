@@ -1,4 +1,4 @@
-import { claimGraceMs, heartbeatMs, holdMs } from "../core/limits.ts";
+import { heartbeatMs, holdMs } from "../core/limits.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Run } from "./run.ts";
 import { errorName } from "./trouble.ts";
@@ -39,12 +39,12 @@ async function extend(run: Run): Promise<void> {
   try {
     const heldUntilMs = nowMs + holdMs;
     const owned = await jobs.extend(run.claim, { nowMs, heldUntilMs, stage: run.stageRow });
+    if (!run.invocation.running.has(run)) return; // settled meanwhile
     if (owned.kind === "lost") return run.cut("claim-lost");
-    run.heldUntilMs = heldUntilMs;
+    run.holdUntil(heldUntilMs);
     if (owned.row.cancelAsked) run.cut("cancelled");
   } catch (error) {
+    // The claim still holds until its own end, which the next beat may move.
     telemetry.note({ ...run.tags, kind: "trouble", what: "extend the claim", error: errorName(error) });
-    // Whoever cannot say that the claim is theirs until the next beat must assume that it is not.
-    if (nowMs + heartbeatMs >= run.heldUntilMs + claimGraceMs) run.cut("claim-lost");
   }
 }

@@ -41,6 +41,8 @@ export async function runAttempt(
 
   let outcome: LeaseOutcome = { kind: "neutral" };
   try {
+    // The wait may have been long, or a freeze: a request goes out only for a job that is still ours and not over.
+    if (run.cutBy !== undefined) return { kind: "no-lease", why: { kind: "aborted" }, waitMs };
     run.show({ kind: "attempt", step: step.name, attempt, attemptsMax: attemptsPerStepMax });
     const attempted = await ask(run, step, params, taken, attemptMsMax);
     outcome = outcomeForLimit(attempted);

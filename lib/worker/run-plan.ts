@@ -168,23 +168,20 @@ function afterCut(run: Run, step: Step, attempt: number, by: Exclude<Cut, "attem
 
 /** Whatever ended this run while it waited or slept; read before each request, so that none is sent in vain. */
 function endedMeanwhile(run: Run): Settlement | undefined {
-  const nowMs = run.clock.nowMs();
   switch (run.cutBy) {
     case "cancelled":
       return endedAs(run, { kind: "cancelled" });
     case "claim-lost":
       return { kind: "lost" };
+    case "deadline":
+      return endedAs(run, { kind: "expired" });
     case "bell":
       return requeue(run, "bell", 0);
     case undefined:
     case "attempt":
-    case "deadline":
     case "lease-lost":
-      break;
+      return undefined;
   }
-  if (nowMs >= run.job.deadlineAtMs) return endedAs(run, { kind: "expired" });
-  // A sandbox that was frozen wakes up here: by then the claim may be another's.
-  return nowMs >= run.heldUntilMs ? { kind: "lost" } : undefined;
 }
 
 /** `attempt` is the one that was not begun any more: those before it were made. */

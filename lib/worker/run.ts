@@ -21,7 +21,6 @@ export class Run {
   /** Fires when the run is cut; whatever is under way for this job ends at once. */
   readonly signal: AbortSignal;
   progress: Progress;
-  heldUntilMs: number;
   /** Slept in this delivery. */
   sleptMs = 0;
   steps: StepReport[] = [];
@@ -31,6 +30,8 @@ export class Run {
   #stageAtMs: number;
   #step: string | undefined;
   #cutBy: Cut | undefined;
+  #heldUntilMs = 0;
+  #cancelEnd: () => void = () => undefined;
   readonly #abort = new AbortController();
 
   constructor(invocation: Invocation, delivery: Delivery, job: Job, claim: Claim, row: JobRow, heldUntilMs: number) {
@@ -39,10 +40,10 @@ export class Run {
     this.job = job;
     this.claim = claim;
     this.progress = progressOf(row);
-    this.heldUntilMs = heldUntilMs;
     this.signal = this.#abort.signal;
     this.claimedAtMs = invocation.worker.world.clock.nowMs();
     this.#stageAtMs = this.claimedAtMs;
+    this.holdUntil(heldUntilMs);
   }
 
   get clock(): Clock {
@@ -91,9 +92,25 @@ export class Run {
     this.#abort.abort(by);
   }
 
-  /** Why this run was cut, if it was. */
+  /** Why this run was cut, if it was. A sandbox that was frozen wakes up before its timers: the clock is asked as well. */
   get cutBy(): Cut | undefined {
-    return this.#cutBy;
+    const nowMs = this.clock.nowMs();
+    if (this.#cutBy !== undefined) return this.#cutBy;
+    if (nowMs >= this.#heldUntilMs) return "claim-lost";
+    if (nowMs >= this.job.deadlineAtMs) return "deadline";
+    return nowMs >= this.invocation.bellAtMs ? "bell" : undefined;
+  }
+
+  /** The claim's end needs no answer from anybody: a run that nothing extends is over when another may take its job. */
+  holdUntil(untilMs: number): void {
+    this.#heldUntilMs = Math.max(this.#heldUntilMs, untilMs);
+    this.#cancelEnd();
+    this.#cancelEnd = this.clock.after(this.#heldUntilMs - this.clock.nowMs(), () => this.cut("claim-lost"));
+  }
+
+  /** The run has settled: nothing of it is left to cut. */
+  close(): void {
+    this.#cancelEnd();
   }
 
   add(more: Partial<Progress>): void {
