@@ -1,5 +1,6 @@
 import type { Config } from "../lib/core/config.ts";
 import type { Lane } from "../lib/core/lane.ts";
+import { laneCap } from "../lib/core/lease.ts";
 import { laneLimits } from "../lib/core/limits.ts";
 
 /** How a lane's queue is mapped to its worker: jobs in one invocation, and invocations at once. */
@@ -32,8 +33,7 @@ function bounded(invocations: number): number {
 
 /** How many leases a lane may hold at once, over all targets, when every limit stands at its maximum. */
 export function leasesOf(config: Config, lane: Lane): number {
-  // A lane's cap is floored, and at least one: the same arithmetic as the ledgers'.
-  const cap = (limit: number) => Math.max(1, Math.floor(limit * config.lanes[lane].share));
+  const cap = (limit: number) => laneCap(limit, config.lanes[lane].share);
   const targets = Object.values(config.models).flatMap((model) => Object.values(model.targets));
 
   const grouped = Map.groupBy(targets, ({ quotaGroup }) => quotaGroup);

@@ -22,6 +22,8 @@ const pair = (first: number, second: number, facts: Partial<ConfigInput> = {}) =
 describe("the leases a lane may hold", () => {
   test("are its share of the target's maximum, rounded down", () =>
     expect(lanes.map((lane) => leasesOf(limited(50), lane))).toEqual([50, 47, 45]));
+  test("are 29 of 100 for a share of 0.29, whatever floating point makes of it", () =>
+    expect(leasesOf(limited(100, { lanes: { rt: { share: 0.29 } } }), "rt")).toBe(29));
   test("are one at least", () => expect(leasesOf(limited(1), "bulk")).toBe(1));
   test("add up over targets, each rounded for itself", () => expect(leasesOf(pair(15, 15), "bulk")).toBe(13 + 13));
   test("are no more than a quota group's", () =>
