@@ -3,7 +3,7 @@ import { features, ops, serviceTiers } from "./core/config.ts";
 import type { Config, FallbackConfig, LaneConfig, ModelConfig } from "./core/config.ts";
 import type { Lane } from "./core/lane.ts";
 import { lanes } from "./core/lane.ts";
-import { laneLimits, replyInlineBytesMax } from "./core/limits.ts";
+import { laneLimits, replyInlineBytesMax, replyTtlDaysDefault } from "./core/limits.ts";
 import { readModelId } from "./core/model-id.ts";
 
 /** What a person writes: the models, and whatever else shall differ from the defaults. */
@@ -157,7 +157,7 @@ const configSchema = z.strictObject({
   lanes: z.strictObject({ rt: laneOf("rt"), bg: laneOf("bg"), bulk: laneOf("bulk") }).prefault({}),
   replies: z
     .strictObject({
-      ttlDays: count.default(7),
+      ttlDays: count.default(replyTtlDaysDefault),
       // A row takes 400 KB, and it holds more than the output.
       inlineBytesMax: count.max(262_144).default(replyInlineBytesMax),
       allow: z

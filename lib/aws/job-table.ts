@@ -11,7 +11,7 @@ import { isLane } from "../core/lane.ts";
 import { claimGraceMs, rowFormat } from "../core/limits.ts";
 import type { StageRow } from "../core/stage.ts";
 import type { Clock, CompleteAsk, Completed, JobTable } from "../ports.ts";
-import { attribute, mentioned, readNumber, readString } from "./row.ts";
+import { attribute, keysPerReadMax, mentioned, readNumber, readString } from "./row.ts";
 import type { Item } from "./row.ts";
 
 // What a row must say for a write to go through.
@@ -48,8 +48,6 @@ const numbers = attributes({ zero: 0, one: 1, format: rowFormat });
 /** A stored reply need not come back over the wire to the one who sent it. */
 const notTheReplyAgain: ReturnValue = "NONE";
 
-/** DynamoDB's keys in one BatchGetItem. */
-const keysPerReadMax = 100;
 const readTriesMax = 8;
 const readPauseMs = 50;
 

@@ -5,15 +5,14 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import type { AttributeValue, DynamoDBClient, UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
+import { headFields } from "../core/lease.ts";
 import type { Head, Page, PageRef } from "../core/lease.ts";
 import type { LeaseTable, Taken } from "../ports.ts";
-import { attribute, readNumber } from "./row.ts";
+import { attribute, keysPerReadMax, readNumber } from "./row.ts";
 import type { Item } from "./row.ts";
 
-const batchGetKeysMax = 100;
-const batchGetTriesMax = 3;
+const readTriesMax = 3;
 
-const headFields = ["lim", "cutAtMs", "cutFrom", "raisedAtMs", "pausedUntilMs"] as const satisfies (keyof Head)[];
 const headAttributes: Readonly<Record<keyof Head, string>> = {
   lim: "lim",
   cutAtMs: "cutAt",
@@ -119,8 +118,8 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
     readHeads: async (ledgers) => {
       const heads = new Map<string, Head>();
       const unique = [...new Set(ledgers)]; // DynamoDB refuses a key that comes twice
-      for (let from = 0; from < unique.length; from += batchGetKeysMax) {
-        const keys = unique.slice(from, from + batchGetKeysMax).map((ledger) => ({ pk: { S: headKey(ledger) } }));
+      for (let from = 0; from < unique.length; from += keysPerReadMax) {
+        const keys = unique.slice(from, from + keysPerReadMax).map((ledger) => ({ pk: { S: headKey(ledger) } }));
         for (const item of await readAll(keys)) heads.set(ledgerOf(item), headOf(item));
       }
       return heads;
@@ -145,7 +144,7 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
     const items: Item[] = [];
     let left = keys;
     for (let tries = 1; left.length > 0; tries++) {
-      if (tries > batchGetTriesMax) throw new Error("DynamoDB left keys of a batch unprocessed");
+      if (tries > readTriesMax) throw new Error("DynamoDB left keys of a batch unprocessed");
       const answer = await dynamo.send(new BatchGetItemCommand({ RequestItems: { [TableName]: { Keys: left } } }));
       items.push(...(answer.Responses?.[TableName] ?? []));
       left = answer.UnprocessedKeys?.[TableName]?.Keys ?? [];

@@ -3,6 +3,9 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 /** An item as DynamoDB's protocol spells it. */
 export type Item = Readonly<Record<string, AttributeValue>>;
 
+/** The most keys of one BatchGetItem. */
+export const keysPerReadMax = 100;
+
 export function attribute(value: string | number | boolean): AttributeValue {
   if (typeof value === "string") return { S: value };
   return typeof value === "number" ? { N: String(value) } : { BOOL: value };

@@ -2,6 +2,7 @@ import { dynamoClient, s3Client, sqsClient } from "../aws/clients.ts";
 import { systemClock } from "../aws/clock.ts";
 import { createJobTable } from "../aws/job-table.ts";
 import type { Lane } from "../core/lane.ts";
+import { replyTtlDaysDefault } from "../core/limits.ts";
 import { clientOn } from "./client.ts";
 import type { Client } from "./client.ts";
 import { createOutbox } from "./outbox.ts";
@@ -27,7 +28,13 @@ export interface ClientOptions {
 }
 
 /** For any process with rights on the queues and the table: a Lambda, a server, a laptop. Nothing runs until it is used. */
-export function createClient({ queueUrls, jobTable, bucket, region, ttlDays = 7 }: ClientOptions): Client {
+export function createClient({
+  queueUrls,
+  jobTable,
+  bucket,
+  region,
+  ttlDays = replyTtlDaysDefault,
+}: ClientOptions): Client {
   const where = region === undefined ? {} : { region };
   return clientOn({
     outbox: createOutbox(sqsClient(where), s3Client(where), queueUrls),

@@ -17,14 +17,9 @@ export interface Lease {
   readonly expiresAtMs: number;
 }
 
+export const headFields = ["lim", "cutAtMs", "cutFrom", "raisedAtMs", "pausedUntilMs"] as const;
 /** What is learned and told about a ledger; absent fields have never been written. */
-export interface Head {
-  readonly lim?: number;
-  readonly cutAtMs?: number;
-  readonly cutFrom?: number;
-  readonly raisedAtMs?: number;
-  readonly pausedUntilMs?: number;
-}
+export type Head = { readonly [Field in (typeof headFields)[number]]?: number };
 
 /** Who asks for how much: the ledger's configured maximum and the lane's share decide the cap. */
 export interface LeaseAsk {

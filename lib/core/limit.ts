@@ -1,3 +1,4 @@
+import { headFields } from "./lease.ts";
 import type { Head, LeaseAsk } from "./lease.ts";
 import { dailyPauseMs, pauseMsMax } from "./limits.ts";
 
@@ -62,7 +63,7 @@ export function raise(head: Head | undefined, bounds: LimitBounds, out: number, 
 
 /** Whether two heads say the same: a write that is refused by its own success finds its own head. */
 export function sameHead(a: Head | undefined, b: Head | undefined): boolean {
-  return (["lim", "cutAtMs", "cutFrom", "raisedAtMs", "pausedUntilMs"] as const).every((key) => a?.[key] === b?.[key]);
+  return headFields.every((key) => a?.[key] === b?.[key]);
 }
 
 /** Only ever later: a shorter pause never ends a longer one. */

@@ -120,7 +120,8 @@ export const sqsRetentionS = 14 * 86_400;
 /** Records of one invocation that are at work at the same time. */
 export const recordsConcurrencyMax = 10;
 
-/** Storing a reply. */
+/** Storing a reply: what its config says, unless it says otherwise, and how its write is repeated. */
+export const replyTtlDaysDefault = 7;
 export const replyInlineBytesMax = 32_768;
 export const storeRetryMs = 500;
 export const storeMsMax = 5_000;
