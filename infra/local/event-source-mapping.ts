@@ -4,6 +4,7 @@ import type { DeleteMessageBatchRequestEntry, Message, SQSClient } from "@aws-sd
 import type { SQSEvent, SQSRecord } from "aws-lambda";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { sqsBatchEntriesMax } from "../../lib/core/limits.ts";
 import { acknowledged, eventsOf, nextPoll, recordOf } from "./event-source-rules.ts";
 import type { Invoked, Mapping, Poll } from "./event-source-rules.ts";
 
@@ -27,7 +28,6 @@ export interface RunningMapping {
 
 const shortPollMs = 100;
 const troublePauseMs = 1_000;
-const deletesMax = 10;
 const deleteTriesMax = 3;
 
 /** Never rejects: whatever fails is told, and the messages come again. */
@@ -89,8 +89,8 @@ export function startMapping(
 
   async function deleteAll(records: readonly SQSRecord[]): Promise<number> {
     let deleted = 0;
-    for (let from = 0; from < records.length; from += deletesMax) {
-      deleted += await deleteTen(records.slice(from, from + deletesMax));
+    for (let from = 0; from < records.length; from += sqsBatchEntriesMax) {
+      deleted += await deleteTen(records.slice(from, from + sqsBatchEntriesMax));
     }
     return deleted;
   }

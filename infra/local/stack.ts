@@ -8,6 +8,7 @@ import type { SQSClient } from "@aws-sdk/client-sqs";
 
 import type { Json, JsonObject } from "../../lib/core/json.ts";
 import { isObject } from "../../lib/core/json.ts";
+import type { LocalFunction } from "./environment.ts";
 import type { Mapping } from "./event-source-rules.ts";
 import type { Synthesized } from "./synth.ts";
 import { numberAt, objectAt, resolve, resourcesOf, text, textAt } from "./template.ts";
@@ -20,13 +21,7 @@ export interface Clients {
 }
 
 /** A function as the template has it, and the mapping that feeds it. */
-export interface Fed {
-  readonly name: string;
-  readonly file: string;
-  readonly handler: string;
-  readonly timeoutMs: number;
-  readonly memoryMb: number;
-  readonly variables: Readonly<Record<string, string>>;
+export interface Fed extends LocalFunction {
   readonly mapping: Mapping;
 }
 
@@ -144,7 +139,7 @@ function functionNamed(reference: string): string {
   return (reference.startsWith("arn:") ? parts[6] : parts[0]) ?? reference;
 }
 
-function functionOf(name: string, properties: JsonObject, assets: ReadonlyMap<string, string>): Omit<Fed, "mapping"> {
+function functionOf(name: string, properties: JsonObject, assets: ReadonlyMap<string, string>): LocalFunction {
   const [module = "", handler = ""] = textAt(properties, "Handler").split(".");
   const directory = assets.get(textAt(objectAt(properties, "Code"), "S3Key"));
   if (directory === undefined) throw new Error(`no asset of this synthesis holds the code of ${name}`);

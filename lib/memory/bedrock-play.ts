@@ -1,5 +1,5 @@
 import type { Op } from "../core/config.ts";
-import { type Effect, type Latency, type Rule, type Script, faults } from "./bedrock-script.ts";
+import { type Effect, type Faulty, type Latency, type Rule, type Script, faults } from "./bedrock-script.ts";
 import { createDice } from "./clock.ts";
 
 /** A request as the stand-in sees it. */
@@ -203,6 +203,14 @@ export function faultOf(error: keyof typeof faults | { status: number; name: str
   if (typeof error !== "string") return error;
   const [status, name, message] = faults[error];
   return { status, name, message };
+}
+
+/** The headers by which a fault asks to wait. */
+export function waitHeaders({ retryAfter, xAmzRetryAfter }: Faulty): Readonly<Record<string, string>> {
+  return {
+    ...(retryAfter === undefined ? {} : { "retry-after": retryAfter }),
+    ...(xAmzRetryAfter === undefined ? {} : { "x-amz-retry-after": xAmzRetryAfter }),
+  };
 }
 
 function matches(pattern: string | undefined, value: string | undefined): boolean {

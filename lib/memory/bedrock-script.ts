@@ -180,6 +180,13 @@ export function readScript(
   return { kind: "refused", problems: read.error.issues.map(({ path, message }) => `${place(path)}: ${message}`) };
 }
 
+/** @throws Error with the places of what is wrong. */
+export function scriptFrom(written: unknown): Script {
+  const read = readScript(written);
+  if (read.kind === "refused") throw new Error(read.problems.join("; "));
+  return read.script;
+}
+
 function place(path: readonly PropertyKey[]): string {
   const steps = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");
   return steps === "" ? "script" : steps.replace(/^\./, "");

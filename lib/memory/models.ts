@@ -3,8 +3,8 @@ import type { ProviderError } from "../core/failure.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Clock, ModelAnswer, ModelRequest, Models } from "../ports.ts";
 import { converseBody, invokeBody, makeAnswer } from "./bedrock-answer.ts";
-import { type Play, type Turn, faultOf, playScript } from "./bedrock-play.ts";
-import { type Answer, type Faulty, answerIn, type Script, type ScriptText, readScript } from "./bedrock-script.ts";
+import { type Play, type Turn, faultOf, playScript, waitHeaders } from "./bedrock-play.ts";
+import { type Answer, type Faulty, answerIn, type ScriptText, scriptFrom } from "./bedrock-script.ts";
 
 export interface ScriptedModels extends Models {
   readonly play: Play;
@@ -35,12 +35,6 @@ export function scriptedModels(clock: Clock, written: ScriptText = {}): Scripted
       }
     },
   };
-}
-
-function scriptFrom(written: ScriptText): Script {
-  const read = readScript(written);
-  if (read.kind === "refused") throw new Error(read.problems.join("; "));
-  return read.script;
 }
 
 async function meet(
@@ -86,10 +80,7 @@ const endedEarly: ProviderError = {
 
 function faultFacts(effect: Faulty): ProviderError {
   const { status, name, message } = faultOf(effect.error);
-  const headers = {
-    ...(effect.retryAfter === undefined ? {} : { "retry-after": effect.retryAfter }),
-    ...(effect.xAmzRetryAfter === undefined ? {} : { "x-amz-retry-after": effect.xAmzRetryAfter }),
-  };
+  const headers = waitHeaders(effect);
   return {
     ...eventFacts({ ...effect, error: { status, name, message } }),
     status,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../../../lib/core/json.ts";
 import { type MadeAnswer, converseBody, invokeBody, makeAnswer, tokens } from "../../../lib/memory/bedrock-answer.ts";
-import { type Turn, faultOf } from "../../../lib/memory/bedrock-play.ts";
+import { type Turn, faultOf, waitHeaders } from "../../../lib/memory/bedrock-play.ts";
 import type { Answer, Effect, Faulty } from "../../../lib/memory/bedrock-script.ts";
 import { errorFrame, eventFrame } from "./event-stream.ts";
 import type { Asked } from "./request.ts";
@@ -92,10 +92,7 @@ async function trickle(
 
 function fail(effect: Faulty, wire: Wire): void {
   const { status, name, message } = faultOf(effect.error);
-  const reply = errorReply({ status, name, message }, bodyExtras(effect), {
-    ...(effect.retryAfter === undefined ? {} : { "retry-after": effect.retryAfter }),
-    ...(effect.xAmzRetryAfter === undefined ? {} : { "x-amz-retry-after": effect.xAmzRetryAfter }),
-  });
+  const reply = errorReply({ status, name, message }, bodyExtras(effect), waitHeaders(effect));
   wire.done();
   wire.head(reply.status, reply.headers);
   wire.end(Buffer.from(reply.body));

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type BedrockRecord, type Play, type Turn, playScript } from "../../../lib/memory/bedrock-play.ts";
-import { type Script, type ScriptText, answerIn, readScript } from "../../../lib/memory/bedrock-script.ts";
+import { type ScriptText, answerIn, readScript, scriptFrom } from "../../../lib/memory/bedrock-script.ts";
 import { type Asked, readRequest } from "./request.ts";
 import { type Reply, type Wire, errorReply, perform, wholeAnswer } from "./reply.ts";
 
@@ -51,12 +51,6 @@ function endpointOf(server: Server): string {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the stand-in has no port");
   return `http://127.0.0.1:${address.port}`;
-}
-
-function scriptFrom(written: unknown): Script {
-  const read = readScript(written);
-  if (read.kind === "refused") throw new Error(read.problems.join("; "));
-  return read.script;
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, play: Play): Promise<void> {
