@@ -24,7 +24,7 @@ export class RepliesBucket extends Construct {
       encryption: BucketEncryption.S3_MANAGED,
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       enforceSSL: true,
-      // An old version would outlive the reply's days, and forget() too.
+      // An old version would outlive the reply's days.
       versioned: false,
       lifecycleRules: [
         { id: "Outputs", prefix: outputsPrefix, expiration: Duration.days(props.ttlDays) },

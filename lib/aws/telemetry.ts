@@ -7,7 +7,7 @@ import type { Telemetry } from "../ports.ts";
 
 const namespace = "Sluice";
 
-/** What follows a key of the log's own would be overwritten by it. */
+/** What an operator looks for first: something did not go as it should. */
 const warnings = new Set<Noted["kind"]>([
   "trouble",
   "unknown-model",

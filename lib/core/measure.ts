@@ -8,7 +8,7 @@ export interface Measurement {
   readonly dimensions: Readonly<Record<string, string>>;
 }
 
-/** What an event adds to the metrics of spec's list; most events are only log lines. */
+/** What an event adds to the metrics; one that adds nothing is only a log line. */
 export function measurements(event: Noted): readonly Measurement[] {
   const by = laneOf(event);
   const at = { ...by, ...targetOf(event) };

@@ -1,6 +1,6 @@
 /**
- * The known name that somebody meant by another: the same but for case and punctuation, or one slip in three letters
- * away. Of a dotted name only the last part is compared.
+ * The known name that somebody meant by another: the same but for case and punctuation, or a slip away, two from
+ * six letters on. Of a dotted name only the last part is compared.
  */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const meant = letters(name);
