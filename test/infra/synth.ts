@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { App, Stack } from "aws-cdk-lib";
 import type { Construct } from "constructs";
-import { Match, Template } from "aws-cdk-lib/assertions";
+import { Template } from "aws-cdk-lib/assertions";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { defineConfig } from "../../lib/config.ts";
 import type { ConfigInput } from "../../lib/config.ts";
@@ -48,4 +48,4 @@ export function stack(): Stack {
   return new Stack(app(), "Theirs");
 }
 
-export { Match, Template };
+export { Template };
