@@ -44,6 +44,11 @@ export class Board {
     await this.#reading;
   }
 
+  /** Resolves when no read is under way. */
+  async idle(): Promise<void> {
+    await this.#reading;
+  }
+
   /** Undefined: never written, as far as is known. */
   head(ledger: string): Head | undefined {
     return this.#heads.get(ledger);

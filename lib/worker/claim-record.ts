@@ -24,8 +24,8 @@ export async function claimRecord(invocation: Invocation, delivery: Delivery, jo
   for (let alone = false; ; alone = true) {
     const nowMs = world.clock.nowMs();
     const ask: ClaimAsk = { ...job, holder: world.clock.newId(), nowMs, heldUntilMs: nowMs + holdMs, worker: name };
-    const [answer] = await Promise.all([world.jobs.claim(ask), board.read()]);
-    const says = verdict(answer, ask, world.clock.nowMs());
+    void board.read(); // beside the claim: the first step waits for the same request
+    const says = verdict(await world.jobs.claim(ask), ask, world.clock.nowMs());
     if (!("claim" in says)) return settleOthers(invocation, delivery, job, says);
 
     const run = new Run(invocation, delivery, job, says.claim, says.row, ask.heldUntilMs);

@@ -36,6 +36,8 @@ export interface Invocation {
   readonly running: Set<Run>;
   /** The records that have not settled: their messages stay hidden. */
   readonly atWork: Set<Delivery>;
+  /** Requests that nobody waits for any more, but the handler. */
+  readonly stragglers: Promise<unknown>[];
   bellHasRung: boolean;
 }
 
@@ -50,6 +52,7 @@ export function openInvocation(worker: Worker, endsAtMs: number): Invocation {
     meter: new Meter(() => clock.nowMs()),
     running: new Set(),
     atWork: new Set(),
+    stragglers: [],
     bellHasRung: false,
   };
 }

@@ -1,5 +1,6 @@
 import { isJson, isObject, parseJson } from "../core/json.ts";
 import type { JsonObject } from "../core/json.ts";
+import { lastTry } from "./in-time.ts";
 import type { Run } from "./run.ts";
 
 /** The request of a job: from the message, or from the object that it names. Denied or throttled S3 throws. */
@@ -10,7 +11,8 @@ export async function paramsOf(
 > {
   const { params } = run.job;
   if (params.kind === "inline") return { kind: "found", params: params.params };
-  const object = await run.invocation.worker.world.objects.get(params.bucket, params.key);
+  const { objects } = run.invocation.worker.world;
+  const object = await lastTry(run.invocation, () => objects.get(params.bucket, params.key));
   if (object.kind === "missing") return { kind: "missing", why: "does not exist" };
   const value = parseJson(object.text);
   return isObject(value) && isJson(value)

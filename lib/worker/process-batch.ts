@@ -34,7 +34,8 @@ export async function processBatch(worker: Worker, records: readonly Delivery[],
   await atMost(clock, invocation.lastCallAtMs - clock.nowMs(), allSettled);
 
   cancelBell();
-  const quiet = Promise.all([stopHeartbeat(), invocation.visibility.idle(), worker.desk.idle()]);
+  // The heartbeat first: its last beat may still be hiding messages.
+  const quiet = stopHeartbeat().then(() => nothingUnderWay(invocation));
   await atMost(clock, invocation.lastCallAtMs - clock.nowMs(), quiet);
   telemetry.note({ kind: "invoked", lane: worker.lane, records: deliveries.length, ...invocation.meter.read() });
   return [...again];
@@ -43,6 +44,11 @@ export async function processBatch(worker: Worker, records: readonly Delivery[],
 async function inChunks(deliveries: readonly Delivery[], act: (delivery: Delivery) => Promise<void>): Promise<void> {
   for (let from = 0; from < deliveries.length; from += recordsConcurrencyMax)
     await Promise.all(deliveries.slice(from, from + recordsConcurrencyMax).map(act));
+}
+
+/** Resolves when no request of this invocation is under way. */
+async function nothingUnderWay({ worker, visibility, stragglers }: Invocation): Promise<void> {
+  await Promise.allSettled([visibility.idle(), worker.board.idle(), worker.desk.idle(), ...stragglers]);
 }
 
 /** One record, walled off: whatever goes wrong with it is its own trouble, and never deletes its message. */

@@ -8,6 +8,7 @@ import type { LeaseOutcome, NoLease } from "../core/lease.ts";
 import { attemptMsMin, attemptsPerStepMax, laneLimits } from "../core/limits.ts";
 import type { Step } from "../core/plan.ts";
 import type { ModelAnswer } from "../ports.ts";
+import { inTime, lastTry } from "./in-time.ts";
 import type { TakenLease } from "./lease-desk.ts";
 import type { Run } from "./run.ts";
 import { Infrastructure } from "./trouble.ts";
@@ -48,7 +49,8 @@ export async function runAttempt(
     outcome = outcomeForLimit(attempted);
     return attempted;
   } finally {
-    await desk.giveBack(taken.lease, outcome); // notes its own failure: the lease's expiry is the backstop
+    // Notes its own failure, and keeps no answer from being stored after the bell: the lease's expiry is the backstop.
+    await inTime(run.invocation, desk.giveBack(taken.lease, outcome));
   }
 }
 
@@ -82,7 +84,8 @@ async function ask(
   if (lease.lost.aborted) onLeaseLost();
 
   try {
-    const answer = await models.ask({ step, op: run.job.op, params, jobId: run.job.jobId }, bound.signal);
+    const request = { step, op: run.job.op, params, jobId: run.job.jobId };
+    const answer = await lastTry(run.invocation, () => models.ask(request, bound.signal));
     return attemptedOf(answer, clock.nowMs(), startedAtMs);
   } catch (error) {
     if (firstCut === undefined) throw error;

@@ -14,6 +14,7 @@ import type { Need, Step, StepFacts } from "../core/plan.ts";
 import { requeueDelayS } from "../core/release.ts";
 import { costUsd } from "../core/reply.ts";
 import type { RequeueCause, Settlement } from "../core/settlement.ts";
+import { inTime } from "./in-time.ts";
 import { endedAs, failed } from "./replies.ts";
 import type { JobReply } from "./replies.ts";
 import { runAttempt } from "./run-attempt.ts";
@@ -79,7 +80,7 @@ export async function runPlan(run: Run, steps: readonly Step[], params: JsonObje
 async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
   const params = paramsFor(step, run.job, walk.params);
   for (let attempt = 1; ; attempt += 1) {
-    await run.board.read();
+    await inTime(run.invocation, run.board.read());
     const ended = endedMeanwhile(run);
     if (ended !== undefined) return ended;
     const reason = skipReason(step, factsOf(run, step, walk));

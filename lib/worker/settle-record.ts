@@ -1,15 +1,15 @@
 import { afterGiveBack } from "../core/claim.ts";
 import type { Delivery } from "../core/job.ts";
-import { lastTryMs, storeMsMax, storeRetryMs } from "../core/limits.ts";
+import { storeMsMax, storeRetryMs } from "../core/limits.ts";
 import type { Reply } from "../core/reply.ts";
 import { replyText } from "../core/reply.ts";
 import type { Settlement, Unclaimed } from "../core/settlement.ts";
 import type { Completed } from "../ports.ts";
-import { atMost } from "./at-most.ts";
+import { lastTry } from "./in-time.ts";
 import type { Invocation } from "./invocation.ts";
 import { endedAs } from "./replies.ts";
 import type { Run } from "./run.ts";
-import { errorName, Infrastructure } from "./trouble.ts";
+import { errorName } from "./trouble.ts";
 
 /** What the batch response says of a record: deleted by Lambda, or handed out again. */
 export type Settled = "acknowledged" | "again";
@@ -62,24 +62,23 @@ async function requeue(run: Run, { delayS, cause }: Settlement & { kind: "requeu
   const nowMs = clock.nowMs();
   const notBeforeMs = nowMs + delayS * 1_000;
   run.show({ kind: "requeued", untilMs: notBeforeMs });
-  try {
-    const given = await lastTry(run.invocation, () =>
-      jobs.giveBack(run.claim, { nowMs, notBeforeMs, progress: run.progress, stage: run.stageRow }),
-    );
-    const end = given.kind === "owned" ? "given-back" : afterGiveBack(given.row, run.claim);
-    switch (end) {
-      case "given-back":
-        break;
-      case "cancelled":
-        return settleRun(run, endedAs(run, { kind: "cancelled" }));
-      case "done":
-        return done(run);
-      case "lost":
-        return lost(run);
-    }
-  } catch (error) {
-    // The claim lapses by itself; only the progress of this delivery is lost with it.
-    telemetry.note({ ...run.tags, kind: "trouble", what: "give back the claim", error: errorName(error) });
+  const ask = { nowMs, notBeforeMs, progress: run.progress, stage: run.stageRow };
+  const given = await insist(
+    run,
+    () => jobs.giveBack(run.claim, ask),
+    (error) => telemetry.note({ ...run.tags, kind: "trouble", what: "give back the claim", error }),
+  );
+  // Unanswered, the claim lapses by itself; only the progress of this delivery is lost with it.
+  const end = given === undefined || given.kind === "owned" ? "given-back" : afterGiveBack(given.row, run.claim);
+  switch (end) {
+    case "given-back":
+      break;
+    case "cancelled":
+      return settleRun(run, endedAs(run, { kind: "cancelled" }));
+    case "done":
+      return done(run);
+    case "lost":
+      return lost(run);
   }
   if (cause === "trouble") telemetry.note({ ...run.tags, kind: "trouble", what: "run", error: "again" });
   else telemetry.note({ ...run.tags, kind: "requeued", cause, delayS });
@@ -87,24 +86,40 @@ async function requeue(run: Run, { delayS, cause }: Settlement & { kind: "requeu
   return "again";
 }
 
-/** One conditional write, tried until it is answered, for 5 s or until the bell. */
+/** One conditional write: one winner, ever. */
 async function storeReply(run: Run, reply: Reply): Promise<Settled> {
-  const { clock, telemetry } = run.invocation.worker.world;
+  const { telemetry } = run.invocation.worker.world;
   run.show({ kind: "ended", status: reply.status });
   const text = await fitForRow(run, reply);
+  const completed = await insist(
+    run,
+    () => complete(run, reply, text),
+    (error) => telemetry.note({ ...run.tags, kind: "reply-store-failed", error }),
+  );
+  if (completed?.kind === "stored") {
+    noteReply(run, reply);
+    run.invocation.visibility.forget(run.delivery);
+    return "acknowledged";
+  }
+  return completed?.row?.reply === undefined ? lost(run) : done(run);
+}
+
+/** A write is tried until it is answered: every 0.5 s for 5 s, or until the bell, and then once more. */
+async function insist<T>(
+  { invocation }: Run,
+  act: () => Promise<T>,
+  failed: (error: string) => void,
+): Promise<T | undefined> {
+  const { clock } = invocation.worker.world;
   const triedUntilMs = clock.nowMs() + storeMsMax;
   for (;;) {
+    const isLast = invocation.bellHasRung;
     try {
-      const completed = await lastTry(run.invocation, () => complete(run, reply, text));
-      if (completed.kind === "stored") {
-        noteReply(run, reply);
-        run.invocation.visibility.forget(run.delivery);
-        return "acknowledged";
-      }
-      return completed.row?.reply === undefined ? lost(run) : done(run);
+      return await lastTry(invocation, act);
     } catch (error) {
-      telemetry.note({ ...run.tags, kind: "reply-store-failed", error: errorName(error) });
-      if (run.invocation.bellHasRung || clock.nowMs() + storeRetryMs > triedUntilMs) return lost(run);
+      failed(errorName(error));
+      const isOver = invocation.bellHasRung ? isLast : clock.nowMs() + storeRetryMs > triedUntilMs;
+      if (isOver) return undefined;
       await clock.sleep(storeRetryMs);
     }
   }
@@ -135,14 +150,6 @@ async function fitForRow(run: Run, reply: Reply): Promise<string> {
     world.telemetry.note({ ...run.tags, kind: "trouble", what: "store the output in S3", error: errorName(error) });
     return text;
   }
-}
-
-/** After the bell each write gets a single second. */
-async function lastTry<T>(invocation: Invocation, act: () => Promise<T>): Promise<T> {
-  if (!invocation.bellHasRung) return act();
-  const answer = await atMost(invocation.worker.world.clock, lastTryMs, act());
-  if (answer === "late") throw new Infrastructure("TooLateAfterTheBell");
-  return answer;
 }
 
 function noteReply(run: Run, reply: Reply): void {

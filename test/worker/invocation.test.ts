@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
+import type { MemoryWorld } from "../../lib/memory/world.ts";
+import type { World } from "../../lib/ports.ts";
+import { t0 } from "../a.ts";
+import { aService } from "./a-service.ts";
+import type { Service } from "./a-service.ts";
+
+const never = () => new Promise<never>(() => undefined);
+const down = () => Promise.reject(Object.assign(new Error("down"), { name: "TimeoutError" }));
+const hangs: ScriptText = { rules: [{ do: { kind: "hang" } }] };
+
+const rowOf = ({ world }: Service) => world.jobs.rows()[0];
+
+/** The world with some verbs of one port replaced. */
+function withVerbs(port: "jobs" | "leases" | "objects", verbs: (world: MemoryWorld) => object) {
+  return (world: MemoryWorld): World => ({ ...world, [port]: { ...world[port], ...verbs(world) } });
+}
+
+describe("nothing outlives an invocation", () => {
+  test("not the heads' read that went out beside a claim which failed", async () => {
+    const service = aService({
+      around: (world) => ({
+        ...world,
+        jobs: { ...world.jobs, claim: down },
+        leases: {
+          ...world.leases,
+          async readHeads(ledgers) {
+            await world.clock.sleep(2_000);
+            return world.leases.readHeads(ledgers);
+          },
+        },
+      }),
+    });
+    service.send();
+    expect(await service.invoke()).toHaveLength(1);
+    expect(service.world.clock.nextAtMs()).toBeUndefined();
+  });
+
+  test("not a give-back that is late after the bell, while there is time to wait for it", async () => {
+    const service = aService({
+      script: hangs,
+      around: withVerbs("jobs", ({ clock, jobs }) => ({
+        async giveBack(...ask: Parameters<typeof jobs.giveBack>) {
+          await clock.sleep(2_000);
+          return jobs.giveBack(...ask);
+        },
+      })),
+    });
+    service.send();
+    expect(await service.invoke({ timeoutMs: 30_000 })).toHaveLength(1);
+    expect(service.world.clock.nextAtMs()).toBeUndefined();
+    expect(rowOf(service)).toMatchObject({ state: "queued", givenBack: 1 });
+  });
+});
+
+describe("what hangs when the bell rings", () => {
+  test.each<[string, (world: MemoryWorld) => World]>([
+    ["S3", withVerbs("objects", () => ({ get: never }))],
+    ["the heads", withVerbs("leases", () => ({ readHeads: never }))],
+    ["the lease's return", withVerbs("leases", () => ({ giveBack: never }))],
+    ["Bedrock's client", (world) => ({ ...world, models: { ask: never } })],
+  ])("keeps no claim from being given back: %s", async (_what, around) => {
+    const service = aService({ script: hangs, around });
+    service.send({ params: undefined, paramsRef: "s3://prompts/one" });
+    service.world.objects.put("prompts", "one", '{"messages":[]}');
+    expect(await service.invoke({ timeoutMs: 30_000 })).toHaveLength(1);
+    expect(rowOf(service)).toMatchObject({ state: "queued", givenBack: 1 });
+  });
+
+  test("keeps no answer from being stored: the lease's return", async () => {
+    const service = aService({ script: { latency: 24_000 }, around: withVerbs("leases", () => ({ giveBack: never })) });
+    service.send();
+    expect(await service.invoke({ timeoutMs: 30_000 })).toEqual([]);
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+
+  test("keeps no answer from being stored: the first write of the reply", async () => {
+    let writes = 0;
+    const service = aService({
+      script: { latency: 16_000 },
+      around: withVerbs("jobs", ({ jobs }) => ({
+        complete: (...ask: Parameters<typeof jobs.complete>) => ((writes += 1) === 1 ? never() : jobs.complete(...ask)),
+      })),
+    });
+    service.send();
+    expect(await service.invoke({ timeoutMs: 30_000 })).toEqual([]);
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+});
+
+test("a give-back that fails is tried again, so that no crash is counted where there was none", async () => {
+  let writes = 0;
+  const service = aService({
+    script: { rules: [{ do: { kind: "fail", error: "throttled" } }] },
+    around: withVerbs("jobs", ({ jobs }) => ({
+      giveBack: (...ask: Parameters<typeof jobs.giveBack>) => ((writes += 1) < 3 ? down() : jobs.giveBack(...ask)),
+    })),
+  });
+  service.send();
+  expect(await service.invoke()).toHaveLength(1);
+  expect(service.world.clock.nowMs() - t0).toBe(1_000);
+  expect(rowOf(service)).toMatchObject({ state: "queued", givenBack: 1 });
+});
