@@ -5,7 +5,8 @@ import type { Json } from "../core/json.ts";
 
 /**
  * A value as JSON carries it: bytes become base64, as in Bedrock's own JSON, and what is undefined goes. JSON.stringify
- * would quietly turn NaN into null and a Map into {}: what JSON cannot carry is told in `faults` instead, by its path.
+ * would quietly turn NaN into null and a Map, or a promise that nobody awaited, into {}: what JSON cannot carry is told in
+ * `faults` instead, by its path.
  */
 export function toJson(value: unknown, faults: Fault[], field = "", depth = 0): Json {
   const refuse = (what: string): null => {
@@ -31,11 +32,13 @@ export function toJson(value: unknown, faults: Fault[], field = "", depth = 0): 
   }
   if (value === null) return null;
   if (value instanceof Uint8Array) return base64(value);
-  if (value instanceof Map || value instanceof Set || value instanceof ArrayBuffer) {
-    return refuse("is a collection that JSON cannot carry; give an array, a plain object or a Uint8Array");
-  }
-  if (Array.isArray(value)) return value.map((item, index) => toJson(item, faults, `${field}[${index}]`, depth + 1));
+  if (value instanceof Date && Number.isNaN(value.getTime())) return refuse("is no date; leave it out or give one");
+  if (Array.isArray(value))
+    return Array.from(value, (item, index) => toJson(item, faults, `${field}[${index}]`, depth + 1));
   if ("toJSON" in value && typeof value.toJSON === "function") return toJson(value.toJSON(), faults, field, depth + 1);
+  const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
+  if (kind !== "Object")
+    return refuse(`is of type ${kind}, which JSON cannot carry; give an array, a plain object or a Uint8Array`);
 
   // fromEntries defines its keys, so a key named __proto__ stays a key.
   return Object.fromEntries(

@@ -26,6 +26,14 @@ describe("a value on its way into a message", () => {
     ["a Buffer too", { bytes: Buffer.from("Ada") }, { bytes: "QWRh" }],
     ["a view takes only its own part", new Uint8Array([0, 65, 100, 97, 0]).subarray(1, 4), "QWRh"],
     ["a date becomes its ISO text", { at: new Date(0) }, { at: "1970-01-01T00:00:00.000Z" }],
+    [
+      "an object of a class is its fields",
+      new (class {
+        model = "fast-text";
+      })(),
+      { model: "fast-text" },
+    ],
+    ["an empty object without a prototype is one", { metadata: Object.create(null) }, { metadata: {} }],
     ["what is undefined goes", { a: 1, b: undefined }, { a: 1 }],
   ];
   test.each(kept)("%s", (_says, value, json) => expect(read(value)).toEqual({ json, fields: [], faults: [] }));
@@ -41,8 +49,14 @@ describe("a value on its way into a message", () => {
     ["a bigint", { params: { top: 1n } }, "params.top"],
     ["a function", { params: () => 1 }, "params"],
     ["undefined in a list, which would shift its neighbours or become null", { list: [1, undefined] }, "list[1]"],
+    ["a hole in a list, which would become null", { list: Object.assign(Array(2), { 0: 1 }) }, "list[1]"],
     ["a Map, which would become {}", { metadata: new Map() }, "metadata"],
     ["a bare ArrayBuffer, which would become {}", { bytes: new ArrayBuffer(1) }, "bytes"],
+    ["a promise that nobody awaited, which would become {}", { params: Promise.resolve({ messages: [] }) }, "params"],
+    ["an error, which would become {}", { metadata: { cause: new Error("no") } }, "metadata.cause"],
+    ["a list of floats, which would become an object", { params: { vector: new Float32Array(2) } }, "params.vector"],
+    ["a boxed text, which would become {0: …}", { jobId: Object("Ada") }, "jobId"],
+    ["a date that is none, which would become null", { deadlineAt: new Date(Number.NaN) }, "deadlineAt"],
   ];
   test.each(refused)("%s is refused by its path", (_says, value, field) => {
     expect(read(value).fields).toEqual([field]);
