@@ -109,9 +109,7 @@ export type Taken =
   | { readonly kind: "refused"; readonly page: Page | undefined };
 
 /** Refused: somebody was faster, or an earlier copy of this write; the head that stands says which. */
-export type HeadWritten =
-  | { readonly kind: "written" }
-  | { readonly kind: "refused"; readonly head: Head | undefined };
+export type HeadWritten = { readonly kind: "written" } | { readonly kind: "refused"; readonly head: Head | undefined };
 
 /** The queue that the messages came from, and the parked queue. */
 export interface Queue {

@@ -6,7 +6,10 @@ import type { SQSClient } from "@aws-sdk/client-sqs";
  */
 export function escaped(json: string): string {
   return json.replaceAll(/[\u{10000}-\u{10FFFF}]/gu, (character) =>
-    [...character.split("")].map((unit) => `\\u${unit.charCodeAt(0).toString(16)}`).join(""),
+    character
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16)}`)
+      .join(""),
   );
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -44,7 +44,7 @@ describe("a bundle", () => {
 
 const index = () => join(bundleFunction(worker, "{}", directory()), "index.mjs");
 
-describe.skipIf(!existsSync(worker))("the worker's bundle", () => {
+describe("the worker's bundle", () => {
   test("is no bigger than it was, and a tenth: its size is cold start", () =>
     expect(statSync(index()).size).toBeLessThan(1.1 * workerBytes));
 

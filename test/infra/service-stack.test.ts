@@ -1,7 +1,3 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Bucket } from "aws-cdk-lib/aws-s3";
 import { describe, expect, test } from "vitest";
 import { lanes } from "../../lib/core/lane.ts";
@@ -129,20 +125,4 @@ describe("cdk-nag", () => {
     expect(new Bucket(stack, "Careless").node.id).toBe("Careless");
     expect(findings(stack)).toEqual(["AwsSolutions-S1", "AwsSolutions-S10"]);
   });
-});
-
-const worker = join(import.meta.dirname, "../../functions/worker.ts");
-
-describe("the app", () => {
-  test.skipIf(!existsSync(worker))(
-    "synthesizes without credentials, with every check of CDK on",
-    () => {
-      const outdir = mkdtempSync(join(tmpdir(), "sluice-app-"));
-      const { CDK_VALIDATION: _off, AWS_PROFILE: _profile, ...env } = process.env;
-      const app = join(import.meta.dirname, "../../infra/app.ts");
-      execFileSync(process.execPath, [app], { env: { ...env, CDK_OUTDIR: outdir }, stdio: "pipe" });
-      expect(existsSync(join(outdir, "Sluice.template.json"))).toBe(true);
-    },
-    60_000,
-  );
 });
