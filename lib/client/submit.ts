@@ -31,7 +31,10 @@ export type Submitted = { readonly index: number; readonly jobId: string } & (
   | { readonly kind: "sent" }
   /** Never sent: it has a fault. */
   | { readonly kind: "refused"; readonly fault: Fault }
-  /** AWS did not take it, or did not say so; sending it again is safe, the jobId sees to that. `name` is AWS's. */
+  /**
+   * AWS did not take it, or did not say so; sending it again is safe, the jobId sees to that. `name` is AWS's, or that of
+   * the error that was thrown when the job was read.
+   */
   | { readonly kind: "failed"; readonly name: string }
 );
 
@@ -60,9 +63,9 @@ export async function submitBatch(
 
   const entries: Entry[] = [];
   await inParallel(jobs.entries(), async ([index, job]) => {
-    const prepared = prepare(job, bucket);
-    if (prepared.kind === "refused") return tell(index, job.jobId, prepared);
     try {
+      const prepared = prepare(job, bucket);
+      if (prepared.kind === "refused") return tell(index, job.jobId, prepared);
       if (prepared.upload !== undefined) await outbox.upload(prepared.upload);
       entries.push({ ...prepared.message, index });
     } catch (error) {

@@ -217,6 +217,18 @@ describe("a batch", () => {
     expect(await ids("bg")).toEqual(["a", "c"]);
   });
 
+  test("with a job that cannot be read says so of that one, and sends the others", async () => {
+    const unreadable = Object.defineProperty(saying("Hello"), "system", {
+      enumerable: true,
+      get: () => {
+        throw new RangeError("as told");
+      },
+    });
+    const outcomes = await sendAll([job({ jobId: "a" }), job({ jobId: "b" }, unreadable), job({ jobId: "c" })]);
+    expect(outcomes).toMatchObject([{ kind: "sent" }, { kind: "failed", name: "RangeError" }, { kind: "sent" }]);
+    expect(await ids("bg")).toEqual(["a", "c"]);
+  });
+
   test("whose request fails as a whole says so of each, and the other lanes go", async () => {
     queueUrls = { ...queueUrls, bg: queueUrls.bg.replace(/[^/]+$/, "no-such-queue") };
     const outcomes = await sendAll([job({ jobId: "a" }), job({ jobId: "b", lane: "rt" }), job({ jobId: "c" })]);
