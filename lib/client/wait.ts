@@ -39,7 +39,7 @@ export async function waitForReply<O extends Op>(
 
     // The last sleep ends with the time, so a read always follows it: a reply that came in time is never missed.
     const leftMs = untilMs - clock.nowMs();
-    if (leftMs <= 0) return { kind: "timeout", ...stageOf(row) };
+    if (!(leftMs > 0)) return { kind: "timeout", ...stageOf(row) };
     await clock.sleep(Math.min(delayMs, leftMs), signal);
   }
 }

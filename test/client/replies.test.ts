@@ -131,6 +131,10 @@ describe.each(dynamoEngines)("on %s", async (_name, start) => {
       expect(await wait({ timeoutMs: 0 })).toEqual({ kind: "timeout" });
     });
 
+    test("for a time that is no number does not wait for ever", async () => {
+      expect(await wait({ timeoutMs: Number.NaN })).toEqual({ kind: "timeout" });
+    });
+
     test("may stop at any time, for its own reason", async () => {
       const stopping = new AbortController();
       time.at(1_000, async () => stopping.abort(new Error("the page was closed")));
