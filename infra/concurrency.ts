@@ -1,3 +1,4 @@
+import { targetsOf } from "../lib/core/config.ts";
 import type { Config } from "../lib/core/config.ts";
 import type { Lane } from "../lib/core/lane.ts";
 import { laneCap } from "../lib/core/lease.ts";
@@ -34,7 +35,7 @@ function bounded(invocations: number): number {
 /** How many leases a lane may hold at once, over all targets, when every limit stands at its maximum. */
 export function leasesOf(config: Config, lane: Lane): number {
   const cap = (limit: number) => laneCap(limit, config.lanes[lane].share);
-  const targets = Object.values(config.models).flatMap((model) => Object.values(model.targets));
+  const targets = targetsOf(config).map(({ target }) => target);
 
   const grouped = Map.groupBy(targets, ({ quotaGroup }) => quotaGroup);
   const sums = [...grouped].map(([group, members]) => {

@@ -1,6 +1,7 @@
 import { ArnFormat, Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
+import { targetsOf } from "../lib/core/config.ts";
 import type { Config, TargetConfig } from "../lib/core/config.ts";
 import { readModelId } from "../lib/core/model-id.ts";
 import type { NamedModel, OwnModel } from "../lib/core/model-id.ts";
@@ -28,9 +29,7 @@ type Place = TargetConfig & { readonly step: string };
  * https://docs.aws.amazon.com/bedrock/latest/userguide/geographic-cross-region-inference.html
  */
 export function modelStatements(scope: Construct, config: Config): PolicyStatement[] {
-  const places: Place[] = Object.entries(config.models).flatMap(([model, { targets }]) =>
-    Object.entries(targets).map(([key, target]) => ({ ...target, step: `${model}@${key}` })),
-  );
+  const places: Place[] = targetsOf(config).map(({ step, target }) => ({ ...target, step }));
   const direct = places.filter(({ modelId }) => named(modelId).kind === "model");
   const indirect = places.filter(({ modelId }) => named(modelId).kind !== "model");
 

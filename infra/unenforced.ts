@@ -1,13 +1,13 @@
+import { targetsOf } from "../lib/core/config.ts";
 import type { Config } from "../lib/core/config.ts";
 
 /** Settings that the runtime does not enforce yet, by their path. A limit that limits nothing is worse than none. */
 export function unenforced(config: Config): readonly string[] {
-  const { models, operations, quotaGroups, global, lanes, replies } = config;
-  const targets = Object.entries(models).flatMap(([model, { targets: places }]) =>
-    Object.entries(places).flatMap(([name, { tokensPerMinute, requestsPerMinute, quotaGroup }]) =>
-      named(`models.${model}.targets.${name}`, { tokensPerMinute, requestsPerMinute, quotaGroup }),
-    ),
-  );
+  const { operations, quotaGroups, global, lanes, replies } = config;
+  const targets = targetsOf(config).flatMap(({ model, name, target }) => {
+    const { tokensPerMinute, requestsPerMinute, quotaGroup } = target;
+    return named(`models.${model}.targets.${name}`, { tokensPerMinute, requestsPerMinute, quotaGroup });
+  });
   const budgets = Object.entries(lanes).flatMap(([lane, { dailyBudgetUsd }]) =>
     named(`lanes.${lane}`, { dailyBudgetUsd }),
   );

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { features, ops, serviceTiers } from "./core/config.ts";
+import { features, ops, serviceTiers, stepParts, targetsOf } from "./core/config.ts";
 import type { Config, FallbackConfig, LaneConfig, ModelConfig } from "./core/config.ts";
 import type { Lane } from "./core/lane.ts";
 import { lanes } from "./core/lane.ts";
@@ -229,7 +229,7 @@ function stepOf(entry: FallbackConfig): string {
 }
 
 function modelOf(entry: FallbackConfig): string {
-  return stepOf(entry).split("@", 1)[0] ?? "";
+  return stepParts(stepOf(entry)).model;
 }
 
 function unknownStep(config: Config, step: string): string | undefined {
@@ -257,7 +257,7 @@ function comesBack(config: Config, alias: string, start: string): string | undef
 
 /** Whether what stands beside a modelId goes with it: an ARN lies in one region, and does not tell its model. */
 function* arns(config: Config): Generator<Problem> {
-  for (const { path, target: at } of targetsOf(config)) {
+  for (const { path, target: at } of targetsIn(config)) {
     const named = readModelId(at.modelId);
     if (named?.kind !== "own") {
       const message = "stands beside a modelId that is no ARN and tells the model itself; remove it";
@@ -276,7 +276,7 @@ function* arns(config: Config): Generator<Problem> {
 }
 
 function* groups(config: Config): Generator<Problem> {
-  for (const { path, target: at } of targetsOf(config)) {
+  for (const { path, target: at } of targetsIn(config)) {
     if (at.quotaGroup === undefined || own(config.quotaGroups, at.quotaGroup) !== undefined) continue;
     yield {
       path: [...path, "quotaGroup"],
@@ -287,7 +287,7 @@ function* groups(config: Config): Generator<Problem> {
 
 function* windows(config: Config): Generator<Problem> {
   const message = "must not be above contextWindow, input and output share it; lower it";
-  for (const { path, target: at } of targetsOf(config)) {
+  for (const { path, target: at } of targetsIn(config)) {
     if (at.contextWindow !== undefined && at.maxTokens > at.contextWindow)
       yield { path: [...path, "maxTokens"], message };
   }
@@ -296,16 +296,17 @@ function* windows(config: Config): Generator<Problem> {
 function* budgets(config: Config): Generator<Problem> {
   const lane = lanes.find((at) => config.lanes[at].dailyBudgetUsd !== undefined);
   if (lane === undefined) return;
-  for (const { path, target: at } of targetsOf(config)) {
+  for (const { path, target: at } of targetsIn(config)) {
     if (at.price !== undefined) continue;
     yield { path: [...path, "price"], message: `is missing; lanes.${lane}.dailyBudgetUsd cannot be kept without it` };
   }
 }
 
-function targetsOf(config: Config) {
-  return Object.entries(config.models).flatMap(([alias, { targets }]) =>
-    Object.entries(targets).map(([key, at]) => ({ path: ["models", alias, "targets", key], target: at })),
-  );
+function targetsIn(config: Config) {
+  return targetsOf(config).map(({ model: alias, name: key, target: at }) => ({
+    path: ["models", alias, "targets", key],
+    target: at,
+  }));
 }
 
 function own<Value>(record: Readonly<Record<string, Value>>, key: string): Value | undefined {

@@ -2,6 +2,7 @@
 import { GetQueueAttributesCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 
 import { createLeaseTable } from "../../lib/aws/lease-table.ts";
+import { targetsOf } from "../../lib/core/config.ts";
 import { lanes } from "../../lib/core/lane.ts";
 import { pageCount } from "../../lib/core/lease.ts";
 import { outputOf, queueUrl } from "./service.ts";
@@ -41,10 +42,8 @@ export async function reasonsParked(service: Service): Promise<readonly string[]
 export async function leasesOut(service: Service): Promise<number> {
   const { clients, config } = service;
   const table = createLeaseTable(clients.dynamo, outputOf(service, "leaseTableName"));
-  const refs = Object.entries(config.models).flatMap(([model, { targets }]) =>
-    Object.entries(targets).flatMap(([target, { limit }]) =>
-      Array.from({ length: pageCount(limit.max) }, (_, page) => ({ ledger: `${model}@${target}`, page })),
-    ),
+  const refs = targetsOf(config).flatMap(({ step, target }) =>
+    Array.from({ length: pageCount(target.limit.max) }, (_, page) => ({ ledger: step, page })),
   );
   const pages = await Promise.all(refs.map((ref) => table.readPage(ref)));
   const nowMs = Date.now();

@@ -1,5 +1,7 @@
 /** What a run came to, for a person and for a program. */
+import { targetsOf } from "../../lib/core/config.ts";
 import type { Config } from "../../lib/core/config.ts";
+import { targetOf as placeOf } from "../../lib/memory/bedrock-play.ts";
 import type { BedrockRecord } from "../../lib/memory/bedrock-play.ts";
 import type { EnvironmentStats } from "./environments.ts";
 import type { Outcome } from "./run.ts";
@@ -23,7 +25,7 @@ export function isClean({ outcome }: Result): boolean {
 export function jsonLine(result: Result): string {
   const { outcome, linesRefused, bedrock, workers } = result;
   const { jobs, succeeded, failed, expired, cancelled, unanswered, messages, messagesHidden, wallMs } = outcome;
-  const targets = targetsOf(result);
+  const targets = targetsAsked(result);
   return JSON.stringify({
     jobs,
     succeeded,
@@ -49,7 +51,7 @@ export function summaryLines(result: Result): readonly string[] {
   const { outcome, linesRefused, bedrock, workers } = result;
   const { jobs, succeeded, failed, expired, cancelled, unanswered, messages } = outcome;
   const codes = Object.entries(outcome.codes).map(([code, count]) => `${code} ${count}`);
-  const most = targetsOf(result).map(({ name, max, limit }) => `${name} ${max} of ${limit}`);
+  const most = targetsAsked(result).map(({ name, max, limit }) => `${name} ${max} of ${limit}`);
   return [
     `${counted(jobs, "job")} in ${counted(messages, "message")}, ${seconds(outcome.wallMs)}: ` +
       listed({ succeeded, failed, expired, cancelled, unanswered }),
@@ -76,13 +78,11 @@ export function summaryLines(result: Result): readonly string[] {
 }
 
 /** Targets that were asked at all: the most requests in flight at once, and what the config allows. */
-function targetsOf({ bedrock, config }: Result) {
-  return Object.entries(config.models).flatMap(([model, { targets }]) =>
-    Object.entries(targets).flatMap(([target, { modelId, region, limit }]) => {
-      const seen = bedrock?.targets[`${modelId}@${region}`];
-      return seen === undefined ? [] : [{ name: `${model}@${target}`, max: seen.max, limit: limit.max }];
-    }),
-  );
+function targetsAsked({ bedrock, config }: Result) {
+  return targetsOf(config).flatMap(({ step, target }) => {
+    const seen = bedrock?.targets[placeOf(target)];
+    return seen === undefined ? [] : [{ name: step, max: seen.max, limit: target.limit.max }];
+  });
 }
 
 function requestsOf(bedrock: BedrockRecord): number {

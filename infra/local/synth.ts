@@ -6,6 +6,7 @@ import { App } from "aws-cdk-lib";
 
 import { checkConfig } from "../../lib/config.ts";
 import type { ConfigInput } from "../../lib/config.ts";
+import { stepParts, targetsOf } from "../../lib/core/config.ts";
 import type { Config, ModelConfig } from "../../lib/core/config.ts";
 import { isObject } from "../../lib/core/json.ts";
 import type { JsonObject } from "../../lib/core/json.ts";
@@ -46,13 +47,11 @@ export function synthesize(limits: Readonly<Record<string, number>>, outdir: str
 export function limited(config: ConfigInput, limits: Readonly<Record<string, number>>): ConfigInput {
   const models: Record<string, ModelConfig> = { ...config.models };
   for (const [name, limit] of Object.entries(limits)) {
-    const [alias = "", key = ""] = name.split("@");
+    const { model: alias, target: key = "" } = stepParts(name);
     const model = models[alias];
     const target = model?.targets[key];
     if (model === undefined || target === undefined) {
-      const known = Object.entries(config.models).flatMap(([m, { targets }]) =>
-        Object.keys(targets).map((t) => `${m}@${t}`),
-      );
+      const known = targetsOf(config).map(({ step }) => step);
       throw new UnknownTarget(`no target ${name} in the config; known: ${known.join(", ")}`);
     }
     const changed = { ...target, limit: { start: limit, max: limit } };

@@ -1,5 +1,6 @@
 import { isHeld, noProgress } from "../core/claim.ts";
 import type { JobRow } from "../core/claim.ts";
+import { stepParts } from "../core/config.ts";
 import type { Op } from "../core/config.ts";
 import { replyOf, replyText } from "../core/reply.ts";
 import type { Reply } from "../core/reply.ts";
@@ -52,7 +53,7 @@ function cancelledReply(jobId: string, row: JobRow | undefined, nowMs: number): 
   const known = { enqueuedAtMs: nowMs, startedAtMs: nowMs, fence: 0, step: "", ...noProgress, ...row };
   const { enqueuedAtMs, startedAtMs, fence, step, attempts, leaseWaitMs, providerMs, sleptMs, usage } = known;
   const meta = {
-    model: step.replace(/@.*/, ""),
+    model: stepParts(step).model,
     fallbackUsed: false,
     attempts,
     deliveries: fence,

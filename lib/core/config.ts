@@ -92,6 +92,27 @@ export interface Config {
   readonly logPayloads: boolean;
 }
 
+/** A target with the name of its step, `model@target`, which its ledger bears too. */
+export interface NamedTarget {
+  readonly step: string;
+  readonly model: string;
+  readonly name: string;
+  readonly target: TargetConfig;
+}
+
+/** Every target of a config, in its order. */
+export function targetsOf({ models }: Pick<Config, "models">): readonly NamedTarget[] {
+  return Object.entries(models).flatMap(([model, { targets }]) =>
+    Object.entries(targets).map(([name, target]) => ({ step: `${model}@${name}`, model, name, target })),
+  );
+}
+
+/** What a step names: `fast-text`, or `fast-text@us-west-2`. */
+export function stepParts(step: string): { readonly model: string; readonly target?: string } {
+  const at = step.indexOf("@");
+  return at < 0 ? { model: step } : { model: step.slice(0, at), target: step.slice(at + 1) };
+}
+
 /** Whether this deployment reads an object that a sender names. */
 export function mayRead(
   { paramsRef }: Config,

@@ -1,4 +1,4 @@
-import { ops as allOps } from "./config.ts";
+import { ops as allOps, stepParts, targetsOf } from "./config.ts";
 import type { Config, FallbackConfig, Feature, ModelConfig, Op, Price, ServiceTier, TargetConfig } from "./config.ts";
 import { estimateTokens } from "./estimate.ts";
 import type { Job } from "./job.ts";
@@ -55,7 +55,7 @@ export function plan(job: Planned, config: Config): Plan {
 }
 
 function followers({ model, fallback }: Planned, config: Config): Entry[] {
-  const { alias, target } = partsOf(model);
+  const { model: alias, target } = stepParts(model);
   const chain = (own(config.models, alias)?.fallback ?? []).map((entry) =>
     typeof entry === "string" ? { step: entry } : entry,
   );
@@ -66,12 +66,12 @@ function followers({ model, fallback }: Planned, config: Config): Entry[] {
 
 /** A job that lists a step of the chain gets it with the chain's overrides, whether it names all targets or one. */
 function asConfigured(step: string, chain: readonly Entry[]): Entry {
-  const entry = chain.find((it) => it.step === step) ?? chain.find((it) => it.step === partsOf(step).alias);
+  const entry = chain.find((it) => it.step === step) ?? chain.find((it) => it.step === stepParts(step).model);
   return { ...entry, step };
 }
 
 function stepsOf(entry: Entry, job: Planned, config: Config): Step[] {
-  const { alias, target } = partsOf(entry.step);
+  const { model: alias, target } = stepParts(entry.step);
   const model = own(config.models, alias);
   if (model === undefined) return [];
   const names = target === undefined ? Object.keys(model.targets) : [target];
@@ -104,11 +104,6 @@ function stepOf(alias: string, target: string, place: TargetConfig, model: Model
     ...(typicalMs === undefined ? {} : { typicalMs }),
     ...(price === undefined ? {} : { price }),
   };
-}
-
-function partsOf(step: string): { readonly alias: string; readonly target?: string } {
-  const at = step.indexOf("@");
-  return at < 0 ? { alias: step } : { alias: step.slice(0, at), target: step.slice(at + 1) };
 }
 
 /** Names come from messages: `constructor` is a model only if the config says so. */
@@ -268,8 +263,6 @@ function numberAt(params: JsonObject, path: readonly string[]): number | undefin
 }
 
 /** Every ledger that a config can take a lease from: one a target. */
-export function ledgersOf({ models }: Config): string[] {
-  return Object.entries(models).flatMap(([model, { targets }]) =>
-    Object.keys(targets).map((target) => `${model}@${target}`),
-  );
+export function ledgersOf(config: Config): string[] {
+  return targetsOf(config).map(({ step }) => step);
 }
