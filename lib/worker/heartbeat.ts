@@ -5,20 +5,23 @@ import { errorName } from "./trouble.ts";
 
 /**
  * Beats every 10 s for the jobs that are still running: leases, claims and visibility are extended, cancel is read.
- * Returns how to stop it; after that no beat begins, and the one under way is waited for.
+ * Returns how to stop it; after that no beat begins, and those under way are waited for.
  */
 export function startHeartbeat(invocation: Invocation): () => Promise<void> {
   const { clock } = invocation.worker.world;
   const stopped = new AbortController();
+  const beats: Promise<void>[] = [];
   const beating = (async () => {
     while (!stopped.signal.aborted) {
       await clock.sleep(heartbeatMs, stopped.signal);
-      if (!stopped.signal.aborted) await beat(invocation);
+      // Not waited for: one request that hangs must not keep the next beat from the others.
+      if (!stopped.signal.aborted) beats.push(beat(invocation));
     }
   })();
   return async () => {
     stopped.abort();
     await beating;
+    await Promise.all(beats);
   };
 }
 

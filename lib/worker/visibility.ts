@@ -4,14 +4,15 @@ import type { Queue, Telemetry } from "../ports.ts";
 import { errorName } from "./trouble.ts";
 
 /**
- * Every ChangeMessageVisibility of one invocation, one call after the other: a heartbeat that is under way must not
- * land behind the delay of a requeue and undo it.
+ * Every ChangeMessageVisibility of one invocation. A hiding waits for the heartbeats' calls that are under way: none of
+ * them may land behind the delay of a requeue and undo it. Nothing waits for the hiding of another message.
  */
 export class Visibility {
   readonly #queue: Queue;
   readonly #telemetry: Telemetry;
   readonly #settled = new Set<string>();
-  #last: Promise<void> = Promise.resolve();
+  readonly #underWay = new Set<Promise<void>>();
+  #held: Promise<unknown> = Promise.resolve();
 
   constructor(queue: Queue, telemetry: Telemetry) {
     this.#queue = queue;
@@ -20,16 +21,16 @@ export class Visibility {
 
   /** Hides what is still running for as long as a claim holds. A failed entry is tried again by the next beat. */
   hold(deliveries: readonly Delivery[]): Promise<void> {
-    return this.#inLine(() => {
-      const running = deliveries.filter(({ messageId }) => !this.#settled.has(messageId));
-      return this.#hide(running, (holdMs + hideBeyondHoldMs) / 1_000);
-    });
+    const running = deliveries.filter(({ messageId }) => !this.#settled.has(messageId));
+    const holding = this.#track(this.#hide(running, (holdMs + hideBeyondHoldMs) / 1_000));
+    this.#held = Promise.all([this.#held, holding]);
+    return holding;
   }
 
   /** Hides a settled message; from here on the heartbeat leaves it alone. */
   hide(delivery: Delivery, seconds: number): Promise<void> {
     this.#settled.add(delivery.messageId);
-    return this.#inLine(() => this.#hide([delivery], seconds));
+    return this.#track(this.#held.then(() => this.#hide([delivery], seconds)));
   }
 
   /** The record has settled without a hiding. */
@@ -38,13 +39,13 @@ export class Visibility {
   }
 
   /** Resolves when no call is under way. */
-  idle(): Promise<void> {
-    return this.#last;
+  async idle(): Promise<void> {
+    await Promise.all(this.#underWay);
   }
 
-  #inLine(act: () => Promise<void>): Promise<void> {
-    this.#last = this.#last.then(act);
-    return this.#last;
+  #track(call: Promise<void>): Promise<void> {
+    this.#underWay.add(call);
+    return call.finally(() => this.#underWay.delete(call));
   }
 
   async #hide(deliveries: readonly Delivery[], seconds: number): Promise<void> {
