@@ -5,6 +5,7 @@ import type { Json, JsonObject } from "./json.ts";
 import { isLane } from "./lane.ts";
 import type { Lane } from "./lane.ts";
 import { nearest } from "./nearest.ts";
+import { isS3Place } from "./s3-place.ts";
 
 /** Where a reply is announced beside the job table. */
 export type ReplyTo =
@@ -255,8 +256,8 @@ function paramsOf(value: Json): Params | undefined {
 
 function paramsRefOf(value: Json): Params | undefined {
   if (typeof value !== "string") return undefined;
-  const [, bucket, key] = /^s3:\/\/([\w.-]{3,63})\/(.{1,1024})$/s.exec(value) ?? [];
-  return bucket === undefined || key === undefined ? undefined : { kind: "ref", bucket, key };
+  const [, bucket = "", key = ""] = /^s3:\/\/([^/]+)\/(.+)$/s.exec(value) ?? [];
+  return isS3Place(bucket, key) ? { kind: "ref", bucket, key } : undefined;
 }
 
 function instantOf(value: Json): number | undefined {

@@ -2,6 +2,7 @@ import { faultOf, meansToBeEnvelope, readEnvelope, taskTokenOf } from "./envelop
 import type { Fault, Read, ReplyTo } from "./envelope.ts";
 import { isObject, parseJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
+import { isS3Place } from "./s3-place.ts";
 
 /** How many wrappings are taken off, each told by its shape, before a body counts as no envelope. */
 export const layersMax = 4;
@@ -117,7 +118,7 @@ function extendedClientPointer(value: Json): Read | undefined {
 }
 
 function pointer(bucket: Json | undefined, key: Json | undefined): Read {
-  const named = typeof bucket === "string" && typeof key === "string" && bucket !== "" && key !== "";
+  const named = typeof bucket === "string" && typeof key === "string" && isS3Place(bucket, key);
   return named ? { kind: "pointer", bucket, key } : refused("body", "points to S3 without a readable bucket and key");
 }
 

@@ -110,6 +110,8 @@ describe("a field that is wrong is named, with what it must be", () => {
       null,
       { bucket: "b" },
       ["s3://bucket/key"],
+      "s3://bucket/half a pair \ud800",
+      `s3://bucket/${"é".repeat(513)}`,
     ],
     lane: ["", "RT", "fast", null, 0],
     deadlineAt: [

@@ -137,6 +137,21 @@ describe("an object in S3 is pointed to", () => {
       refused("body", "points to S3 without a readable bucket and key"),
     ],
     [
+      "but not by a key that S3 can have nowhere: half a character",
+      ["software.amazon.payloadoffloading.PayloadS3Pointer", { s3BucketName: "b-1", s3Key: "\ud800" }],
+      refused("body", "points to S3 without a readable bucket and key"),
+    ],
+    [
+      "but not by a key beyond S3's 1,024 bytes",
+      s3(s3Record("é".repeat(513))),
+      refused("body", "points to S3 without a readable bucket and key"),
+    ],
+    [
+      "but not in what is no bucket's name",
+      ["software.amazon.payloadoffloading.PayloadS3Pointer", { s3BucketName: "b-1/own", s3Key: "k" }],
+      refused("body", "points to S3 without a readable bucket and key"),
+    ],
+    [
       "but not when it was deleted",
       s3(s3Record("k", "ObjectRemoved:Delete")),
       refused("eventName", "is not about a created object; let the notification choose s3:ObjectCreated:* alone"),
