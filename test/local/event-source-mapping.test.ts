@@ -170,7 +170,7 @@ describe.concurrent("the event source mapping", () => {
   });
 
   test("kills an environment at the function's timeout and starts a fresh one", async ({ expect, onTestFinished }) => {
-    const { told, environments } = await given(["hang"], { timeoutMs: 1_000 }, onTestFinished);
+    const { told, environments } = await given(["hang"], { timeoutMs: 4_000 }, onTestFinished);
     await until(() => invocations(told).length === 2);
     expect(story(told)).toEqual(["hang#1 timed-out, 0 deleted", "hang#2 returned, 1 deleted"]);
     expect(environments.stats().started).toBe(2);
