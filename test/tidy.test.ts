@@ -34,13 +34,28 @@ const floors: readonly { readonly says: string; readonly floor: RegExp; readonly
   },
   {
     says: "memory needs neither AWS nor Node",
-    floor: /^lib\/memory\//,
-    standsOn: /^lib\/(core|worker|memory)\/|^lib\/ports\.ts$|^zod$/,
+    floor: /^lib\/memory\/(?!world\.ts$)/,
+    standsOn: /^lib\/(core|memory)\/|^lib\/ports\.ts$|^zod$/,
   },
   {
-    says: "the adapters alone, and the client over them, know the SDK",
-    floor: /^lib\/(aws|client)\//,
-    standsOn: /^lib\/(core|worker|aws|client)\/|^lib\/ports\.ts$|^node:|^@aws-sdk|^@smithy|^@aws-lambda-powertools/,
+    says: "nor does its world, which makes the worker that runs on it",
+    floor: /^lib\/memory\/world\.ts$/,
+    standsOn: /^lib\/(core|worker|memory)\/|^lib\/ports\.ts$/,
+  },
+  {
+    says: "the adapters know the SDK",
+    floor: /^lib\/aws\/(?!world\.ts$)/,
+    standsOn: /^lib\/(core|aws)\/|^lib\/ports\.ts$|^node:|^@aws-sdk|^@smithy|^@aws-lambda-powertools/,
+  },
+  {
+    says: "the world of AWS makes the worker that runs on it",
+    floor: /^lib\/aws\/world\.ts$/,
+    standsOn: /^lib\/(core|worker|aws)\/|^lib\/ports\.ts$|^node:/,
+  },
+  {
+    says: "the client stands on the adapters and sees no worker",
+    floor: /^lib\/client\//,
+    standsOn: /^lib\/(core|aws|client)\/|^lib\/ports\.ts$|^node:|^@aws-sdk/,
   },
   {
     says: "a function is its adapters and the worker",
@@ -98,6 +113,17 @@ describe("nothing is left lying about", () => {
 
   test("every import of a file exists", () => {
     expect([...imported].filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  });
+
+  test("every file that the documents name exists", () => {
+    const named = ["README.md", "lib/ARCHITECTURE.md", "lib/DECISIONS.md"].flatMap((document) =>
+      [...textOf(document).matchAll(/`((?:lib|functions|infra|test|core|worker|aws|memory|client)\/[\w./-]*)`/g)].map(
+        ([, name = ""]) => name,
+      ),
+    );
+    const places = (name: string) => [name, `${name}.ts`, `lib/${name}`, `lib/${name}.ts`];
+    expect(named.length).toBeGreaterThan(30);
+    expect(named.filter((name) => !places(name).some((place) => existsSync(join(root, place))))).toEqual([]);
   });
 
   test("no work is put off in a comment", () => {
