@@ -8,7 +8,7 @@ import type { Settlement, Unclaimed } from "../core/settlement.ts";
 import type { Invocation } from "./invocation.ts";
 import { endedAs, failed } from "./replies.ts";
 import { hidingFacts, Run } from "./run.ts";
-import { settleRun, settleUnclaimed } from "./settle-record.ts";
+import { giveBack, settleRun, settleUnclaimed } from "./settle-record.ts";
 import type { Settled } from "./settle-record.ts";
 import { errorName, isInfrastructure } from "./trouble.ts";
 
@@ -39,13 +39,14 @@ export async function claimRecord(invocation: Invocation, delivery: Delivery, jo
         case "poisoned":
           return settleRun(run, failed(run, endings.crashed(inFlight(says.row))));
         case "run":
-          if (says.crashes >= 2 && !alone) return stepAside(run);
+          // A poison job's claim goes back at once; it is taken again when nothing else runs.
+          if (says.crashes >= 2 && !alone) return giveBack(run, world.clock.nowMs());
           return settleRun(run, await inTurn(run, says.crashes, act));
       }
     });
-    if (settled !== "aside") return settled;
+    if (settled !== "given-back") return settled;
 
-    // The claim is given back: whoever dies next in this invocation does not take this job's crashes up.
+    // Whoever dies next in this invocation does not drive this job's crashes up.
     invocation.meter.set(delivery, "waiting");
     if ((await invocation.turns.alone()) === "closed") return hide(invocation, delivery, notBegunS(run), "turn");
     invocation.meter.set(delivery, "working");
@@ -62,15 +63,6 @@ async function whileRunning<T>(run: Run, act: () => Promise<T>): Promise<T> {
     run.invocation.running.delete(run);
     run.close();
   }
-}
-
-/** Gives the claim of a poison job back at once; it is taken again when nothing else runs. */
-async function stepAside(run: Run): Promise<Settled | "aside"> {
-  const { clock, jobs } = run.invocation.worker.world;
-  const nowMs = clock.nowMs();
-  const { progress, stageRow: stage } = run;
-  const given = await jobs.giveBack(run.claim, { nowMs, notBeforeMs: nowMs, progress, stage });
-  return given.kind === "owned" ? "aside" : settleRun(run, { kind: "lost" });
 }
 
 /** Runs the job, a fresh one at once, one that crashed before after the fresh ones. A throw of ours is counted. */

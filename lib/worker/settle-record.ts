@@ -57,12 +57,10 @@ function done(run: Run): Settled {
   return "acknowledged";
 }
 
-async function requeue(run: Run, { delayS, cause }: Settlement & { kind: "requeue" }): Promise<Settled> {
+/** Gives the claim back. Where the table refuses that, the row says how the record ends instead. */
+export async function giveBack(run: Run, notBeforeMs: number): Promise<Settled | "given-back"> {
   const { clock, jobs, telemetry } = run.invocation.worker.world;
-  const nowMs = clock.nowMs();
-  const notBeforeMs = nowMs + delayS * 1_000;
-  run.show({ kind: "requeued", untilMs: notBeforeMs });
-  const ask = { nowMs, notBeforeMs, progress: run.progress, stage: run.stageRow };
+  const ask = { nowMs: clock.nowMs(), notBeforeMs, progress: run.progress, stage: run.stageRow };
   const given = await insist(
     run,
     () => jobs.giveBack(run.claim, ask),
@@ -72,7 +70,7 @@ async function requeue(run: Run, { delayS, cause }: Settlement & { kind: "requeu
   const end = given === undefined || given.kind === "owned" ? "given-back" : afterGiveBack(given.row, run.claim);
   switch (end) {
     case "given-back":
-      break;
+      return end;
     case "cancelled":
       return settleRun(run, endedAs(run, { kind: "cancelled" }));
     case "done":
@@ -80,6 +78,14 @@ async function requeue(run: Run, { delayS, cause }: Settlement & { kind: "requeu
     case "lost":
       return lost(run);
   }
+}
+
+async function requeue(run: Run, { delayS, cause }: Settlement & { kind: "requeue" }): Promise<Settled> {
+  const { clock, telemetry } = run.invocation.worker.world;
+  const notBeforeMs = clock.nowMs() + delayS * 1_000;
+  run.show({ kind: "requeued", untilMs: notBeforeMs });
+  const given = await giveBack(run, notBeforeMs);
+  if (given !== "given-back") return given;
   if (cause === "trouble") telemetry.note({ ...run.tags, kind: "trouble", what: "run", error: "again" });
   else telemetry.note({ ...run.tags, kind: "requeued", cause, delayS });
   await run.invocation.visibility.hide(run.delivery, delayS);

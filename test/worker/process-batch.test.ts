@@ -459,6 +459,19 @@ describe("a job whose workers died", () => {
     expect(service.world.jobs.rows().find(({ jobId }) => jobId === "j-1")).toMatchObject({ fence: 5, givenBack: 2 });
   });
 
+  test("is answered at once when somebody cancels it before it has stepped aside", async () => {
+    const service = await started();
+    await crash(service, 2);
+    const around = withJobs(service.world, {
+      async giveBack(claim, ask) {
+        await service.world.jobs.askCancel(claim.jobId, ask.nowMs);
+        return service.world.jobs.giveBack(claim, ask);
+      },
+    });
+    expect(await service.invoke({ worker: createMemoryWorker(around, config, "bg") })).toEqual([]);
+    expect(service.reply()).toMatchObject({ status: "cancelled" });
+  });
+
   test("is ended after five crashes, with what was in flight", async () => {
     const service = await started();
     await crash(service, 5);
