@@ -40,6 +40,8 @@ export class WorkerFunction extends Construct {
       ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"],
       queue.queueArn,
     );
+    // A given queue may have a key of its owner's, without which every message would end with the dead letters unread.
+    queue.encryptionMasterKey?.grantDecrypt(this.role);
 
     this.function = new Function(this, "Function", {
       description: `Sluice: runs the jobs of the ${lane} lane`,

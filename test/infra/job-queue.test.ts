@@ -1,4 +1,5 @@
 import { Duration } from "aws-cdk-lib";
+import { Key } from "aws-cdk-lib/aws-kms";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import type { QueueProps } from "aws-cdk-lib/aws-sqs";
 import { describe, expect, test } from "vitest";
@@ -139,6 +140,28 @@ describe("a queue of somebody's own", () => {
   ])("%s is refused, with the remedy", (_says, props, receives, remedy) =>
     expect(() => given(props, receives)).toThrow(remedy),
   );
+
+  test("under a key of its owner's is read: the worker may decrypt with that key, and with no other", () => {
+    const theirs = stack();
+    const key = new Key(theirs, "Key");
+    const dead = new Queue(theirs, "Dead");
+    const rt = new Queue(theirs, "Mine", {
+      ...fit,
+      encryptionMasterKey: key,
+      deadLetterQueue: { queue: dead, maxReceiveCount: 50 },
+    });
+    expect(new Sluice(theirs, "Llm", { config: config(), entry: smallEntry, queues: { rt } }).jobQueues.rt.queue).toBe(
+      rt,
+    );
+    const policies = Template.fromStack(theirs).findResources("AWS::IAM::Policy");
+    const decrypts = Object.entries(policies).flatMap(([id, { Properties }]) =>
+      Properties.PolicyDocument.Statement.filter(({ Action }: { Action: unknown }) =>
+        JSON.stringify(Action).includes("kms:"),
+      ).map((statement: object) => [id.replace(/[0-9A-F]{8}$/, ""), statement]),
+    );
+    const right = { Action: "kms:Decrypt", Effect: "Allow", Resource: theirs.resolve(key.keyArn) };
+    expect(decrypts).toEqual([["LlmRtWorkerRoleDefaultPolicy", right]]);
+  });
 
   test("imported as FIFO is refused too", () => {
     const theirs = stack();
