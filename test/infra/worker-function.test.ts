@@ -71,6 +71,14 @@ describe("a lane's worker", () => {
     expect(settingsOf(Object.fromEntries(told)).lane).toBe(lane);
   });
 
+  test.each(lanes)(
+    "%s is bounded by its mapping alone: reserved concurrency would dead-letter what it throttles",
+    (lane) => {
+      expect(of(lane, "AWS::Lambda::Function").properties).not.toHaveProperty("ReservedConcurrentExecutions");
+      expect(of(lane, "AWS::Lambda::EventSourceMapping").properties).toHaveProperty("ScalingConfig.MaximumConcurrency");
+    },
+  );
+
   test.each([
     ["rt", { BatchSize: 1, ScalingConfig: { MaximumConcurrency: 72 } }],
     ["bg", { BatchSize: 5, ScalingConfig: { MaximumConcurrency: 28 } }],
