@@ -31,7 +31,7 @@ async function beat(invocation: Invocation): Promise<void> {
   await Promise.all([
     desk.renew(), // aborts the attempts of leases that are lost
     ...running.map(extend),
-    invocation.visibility.hold([...invocation.atWork]),
+    invocation.visibility.hold(invocation.deliveries),
   ]);
 }
 

@@ -34,14 +34,14 @@ export interface Invocation {
   readonly meter: Meter;
   /** The claimed jobs that are still running: what the heartbeat beats for and the bell rings at. */
   readonly running: Set<Run>;
-  /** The records that have not settled: their messages stay hidden. */
-  readonly atWork: Set<Delivery>;
+  /** All records: the messages of those that have not settled, begun or not, stay hidden. */
+  readonly deliveries: readonly Delivery[];
   /** Requests that nobody waits for any more, but the handler. */
   readonly stragglers: Promise<unknown>[];
   bellHasRung: boolean;
 }
 
-export function openInvocation(worker: Worker, endsAtMs: number): Invocation {
+export function openInvocation(worker: Worker, deliveries: readonly Delivery[], endsAtMs: number): Invocation {
   const { clock, queue, telemetry } = worker.world;
   return {
     worker,
@@ -51,7 +51,7 @@ export function openInvocation(worker: Worker, endsAtMs: number): Invocation {
     turns: new Turns(),
     meter: new Meter(() => clock.nowMs()),
     running: new Set(),
-    atWork: new Set(),
+    deliveries,
     stragglers: [],
     bellHasRung: false,
   };

@@ -18,8 +18,8 @@ import { errorName } from "./trouble.ts";
  */
 export async function processBatch(worker: Worker, records: readonly Delivery[], endsAtMs: number): Promise<string[]> {
   const { clock, telemetry } = worker.world;
-  const invocation = openInvocation(worker, endsAtMs);
   const deliveries = dedupe(records);
+  const invocation = openInvocation(worker, deliveries, endsAtMs);
   const again = new Set(deliveries.map(({ messageId }) => messageId));
 
   // Sent beside the claims, not before them: no claim need wait for SQS.
@@ -55,7 +55,6 @@ async function nothingUnderWay({ worker, visibility, stragglers }: Invocation): 
 async function guarded(invocation: Invocation, delivery: Delivery): Promise<Settled> {
   const { telemetry } = invocation.worker.world;
   invocation.turns.enter();
-  invocation.atWork.add(delivery);
   try {
     if (invocation.bellHasRung) {
       const delayS = notBegunDelayS(hidingFacts(invocation, delivery));
@@ -68,7 +67,6 @@ async function guarded(invocation: Invocation, delivery: Delivery): Promise<Sett
     const delayS = againDelayS(hidingFacts(invocation, delivery));
     return await settleUnclaimed(invocation, delivery, { kind: "hide", delayS, why: "trouble" });
   } finally {
-    invocation.atWork.delete(delivery);
     invocation.meter.forget(delivery);
     invocation.turns.leave();
   }

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { deliveryOf } from "../../lib/core/batch.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import type { MemoryWorld } from "../../lib/memory/world.ts";
 import type { Hide, World } from "../../lib/ports.ts";
+import { processBatch } from "../../lib/worker/process-batch.ts";
 import { t0 } from "../a.ts";
 import { aService } from "./a-service.ts";
 
@@ -59,6 +61,18 @@ describe("while SQS is slow", () => {
     await invoked;
     expect(visible).toEqual([0, 3]);
   });
+});
+
+test("messages of a large batch whose records have not begun stay hidden", async () => {
+  const service = aService({ script: { latency: 60_000 } });
+  const { clock, queue } = service.world;
+  for (let job = 0; job < 12; job += 1) service.send({ jobId: `j-${job}` });
+  const records = [...queue.receive(), ...queue.receive()].map((record) => deliveryOf(record, "bg", t0));
+  const visible: number[] = [];
+  clock.after(50_000, () => visible.push(queue.depth().visible));
+  const invoked = processBatch(service.worker, records, t0 + 300_000);
+  await clock.advance(130_000);
+  expect([visible, await invoked]).toEqual([[0], []]);
 });
 
 test("an extension that hangs is no other job's trouble", async () => {
