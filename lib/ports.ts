@@ -150,7 +150,7 @@ export type ModelAnswer =
 
 /** S3: params too big for a message, outputs too big for a row. */
 export interface Objects {
-  /** `missing`: no such key. Denied or throttled throws. */
+  /** `missing`: no such key, or an object too big to be any request (`objectBytesMax`). Denied or throttled throws. */
   get(
     bucket: string,
     key: string,

@@ -1,15 +1,20 @@
 import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
 import { GetObjectCommand, NoSuchKey, PutObjectCommand } from "@aws-sdk/client-s3";
 import type { S3Client } from "@aws-sdk/client-s3";
-import { outputsPrefix } from "../core/limits.ts";
+import { objectBytesMax, outputsPrefix } from "../core/limits.ts";
 import type { Objects } from "../ports.ts";
 
 /** Objects on S3; outputs go to `outputBucket`, whose lifecycle rule ends them. */
-export function createObjects(s3: S3Client, outputBucket: string): Objects {
+export function createObjects(s3: S3Client, outputBucket: string, bytesMax = objectBytesMax): Objects {
   return {
     async get(bucket, key) {
       try {
-        const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+        const { Body, ContentLength = 0 } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+        if (ContentLength > bytesMax) {
+          if (Body instanceof Readable) Body.destroy();
+          return { kind: "missing" };
+        }
         return { kind: "found", text: (await Body?.transformToString("utf-8")) ?? "" };
       } catch (error) {
         if (error instanceof NoSuchKey) return { kind: "missing" };

@@ -138,5 +138,8 @@ export function queueVisibilityS(lane: Lane): number {
   return (6 * functionTimeoutMs) / 1_000 + batchWindowS;
 }
 
+/** More than any request that Bedrock takes: no worker reads an object beyond it, of which its memory would die. */
+export const objectBytesMax = 32 * 1_048_576;
+
 /** The newest format of a job row that this code writes and reads. */
 export const rowFormat = 1;

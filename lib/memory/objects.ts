@@ -1,4 +1,4 @@
-import { outputsPrefix } from "../core/limits.ts";
+import { objectBytesMax, outputsPrefix } from "../core/limits.ts";
 import type { Objects } from "../ports.ts";
 
 /** Objects in memory, by `bucket/key`. */
@@ -6,7 +6,7 @@ export interface MemoryObjects extends Objects {
   put(bucket: string, key: string, text: string): void;
 }
 
-export function createMemoryObjects(outputBucket = "outputs"): MemoryObjects {
+export function createMemoryObjects(outputBucket = "outputs", bytesMax = objectBytesMax): MemoryObjects {
   const texts = new Map<string, string>();
   return {
     put(bucket, key, text) {
@@ -15,7 +15,9 @@ export function createMemoryObjects(outputBucket = "outputs"): MemoryObjects {
 
     async get(bucket, key) {
       const text = texts.get(`${bucket}/${key}`);
-      return text === undefined ? { kind: "missing" } : { kind: "found", text };
+      return text === undefined || new TextEncoder().encode(text).length > bytesMax
+        ? { kind: "missing" }
+        : { kind: "found", text };
     },
 
     async putOutput(jobId, text) {

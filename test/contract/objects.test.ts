@@ -6,11 +6,13 @@ import { createObjects } from "../../lib/aws/objects.ts";
 import { createMemoryObjects } from "../../lib/memory/objects.ts";
 import { createBucket, engineForTests, localClient } from "./engines.ts";
 
+const bytesMax = 1_000;
+
 const openings = [
   [
     "in memory",
     async () => {
-      const objects = createMemoryObjects("outputs");
+      const objects = createMemoryObjects("outputs", bytesMax);
       return {
         objects,
         bucket: "outputs",
@@ -27,7 +29,7 @@ const openings = [
       const bucket = await createBucket(endpoint);
       const s3 = s3Client(localClient(endpoint));
       return {
-        objects: createObjects(s3, bucket),
+        objects: createObjects(s3, bucket, bytesMax),
         bucket,
         put: async (Key: string, Body: string) => {
           await s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body }));
@@ -51,6 +53,13 @@ describe.each(openings)("objects %s", async (_name, open) => {
 
   test("that do not exist are missing, which is no error", async () => {
     expect(await objects.get(bucket, "nobody's")).toEqual({ kind: "missing" });
+  });
+
+  test("that are bigger than any request are not read, for a worker's memory would die of them", async () => {
+    await put("params/most.json", "ü".repeat(bytesMax / 2));
+    await put("params/more.json", "ü".repeat(bytesMax / 2 + 1));
+    expect(await objects.get(bucket, "params/most.json")).toHaveProperty("kind", "found");
+    expect(await objects.get(bucket, "params/more.json")).toEqual({ kind: "missing" });
   });
 
   test("take an output, and give it back by its reference", async () => {
