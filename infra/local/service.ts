@@ -48,7 +48,7 @@ export interface Service {
 }
 
 /** The region that local queues and tables are in; targets have their own. */
-export const region = "us-west-2";
+const region = "us-west-2";
 
 /** Which lane, or which function, has something to tell. */
 export type ServiceNews = MappingNews & { readonly from: string };

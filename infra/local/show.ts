@@ -92,7 +92,7 @@ function whereOrWhy(reply: Reply): string {
 }
 
 /** `requeued until 2026-11-29T15:48:08.700Z` is hard to read for somebody who waits. */
-export function fromNow(stage: string, nowMs: number): string {
+function fromNow(stage: string, nowMs: number): string {
   return stage.replace(/until (\S+)$/, (whole, at: string) => {
     const leftMs = Date.parse(at) - nowMs;
     return Number.isNaN(leftMs) ? whole : `for ${seconds(Math.max(0, leftMs))}`;

@@ -6,13 +6,13 @@ import { dailyPauseMs, pauseMsMax } from "./limits.ts";
 export type LimitBounds = Pick<LeaseAsk, "limitStart" | "limitMax">;
 
 /** One cut a cooldown, whoever writes it: a burst of throttles is one piece of news. */
-export const cutCooldownMs = 2_000;
+const cutCooldownMs = 2_000;
 /** The pause after a throttle that named none. */
-export const cutPauseMs = 2_000;
-export const raiseAfterCutMs = 5_000;
-export const raiseEveryMs = 2_000;
+const cutPauseMs = 2_000;
+const raiseAfterCutMs = 5_000;
+const raiseEveryMs = 2_000;
 /** The limit that was throttled is tried again only this long after its cut. */
-export const retryCutFromMs = 30_000;
+const retryCutFromMs = 30_000;
 
 /** The limit in force: the learned one, never above the configured maximum. */
 export function limitOf(head: Head | undefined, { limitStart, limitMax }: LimitBounds): number {

@@ -14,10 +14,6 @@ export interface StageRow {
   readonly step?: string;
 }
 
-export function stageRow(stage: Stage, stageAtMs: number): StageRow {
-  return { stage: stageText(stage), stageAtMs, ...("step" in stage ? { step: stage.step } : {}) };
-}
-
 /** The stage as it stands in the row, the log and on the dashboard: `attempt=2/4`. */
 export function stageText(stage: Stage): string {
   switch (stage.kind) {

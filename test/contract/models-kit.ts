@@ -5,7 +5,7 @@ import { a } from "../a.ts";
 
 export const keys = { accessKeyId: "local", secretAccessKey: "local" };
 
-export function modelRequest(facts: Partial<ModelRequest> = {}): ModelRequest {
+function modelRequest(facts: Partial<ModelRequest> = {}): ModelRequest {
   return {
     step: a.step(),
     op: "converse",

@@ -4,7 +4,7 @@ import { crc32 } from "node:zlib";
  * One message in AWS's event-stream framing, written from its description rather than with the SDK's own codec, so that
  * the two check each other: lengths, checksum of the prelude, headers, payload, checksum of it all.
  */
-export function frame(headers: Readonly<Record<string, string>>, payload: string): Buffer {
+function frame(headers: Readonly<Record<string, string>>, payload: string): Buffer {
   const head = Buffer.concat(Object.entries(headers).map(([name, value]) => header(name, value)));
   const body = Buffer.from(payload);
   const prelude = Buffer.alloc(12);
