@@ -1,4 +1,5 @@
-import { type Json, type JsonObject, isObject } from "../core/json.ts";
+import { isObject } from "../core/json.ts";
+import type { Json, JsonObject } from "../core/json.ts";
 
 /**
  * JSON has no bytes, so in params and outputs they stand as base64, as they do on Bedrock's own wire; the SDK wants and

@@ -1,25 +1,30 @@
 import { Readable } from "node:stream";
 import {
-  type $Command,
   BedrockRuntimeClient,
-  type BedrockRuntimeClientConfig,
-  type BedrockRuntimeClientResolvedConfig,
   ConverseCommand,
-  type ConverseCommandInput,
   ConverseStreamCommand,
   InvokeModelCommand,
-  type ServiceInputTypes,
-  type ServiceOutputTypes,
-  type TokenUsage,
+} from "@aws-sdk/client-bedrock-runtime";
+import type {
+  $Command,
+  BedrockRuntimeClientConfig,
+  BedrockRuntimeClientResolvedConfig,
+  ConverseCommandInput,
+  ServiceInputTypes,
+  ServiceOutputTypes,
+  TokenUsage,
 } from "@aws-sdk/client-bedrock-runtime";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { type Usage, noUsage } from "../core/attempt.ts";
-import { type Json, type JsonObject, isObject } from "../core/json.ts";
+import { noUsage } from "../core/attempt.ts";
+import type { Usage } from "../core/attempt.ts";
+import { isObject } from "../core/json.ts";
+import type { Json, JsonObject } from "../core/json.ts";
 import { laneLimits } from "../core/limits.ts";
 import type { ModelAnswer, ModelRequest, Models } from "../ports.ts";
 import { StreamEndedEarly, providerError, serializationError } from "./bedrock-error.ts";
 import { toJsonObject, withBytes } from "./bedrock-json.ts";
-import { type StreamedMessage, addEvent, emptyMessage, wholeResponse } from "./bedrock-stream.ts";
+import { addEvent, emptyMessage, wholeResponse } from "./bedrock-stream.ts";
+import type { StreamedMessage } from "./bedrock-stream.ts";
 
 export interface BedrockOptions {
   /** Another endpoint for every region: the stand-in, or a proxy. */
@@ -28,7 +33,6 @@ export interface BedrockOptions {
   readonly credentials?: NonNullable<BedrockRuntimeClientConfig["credentials"]>;
   /** Silence on the socket after which a call fails; the net below the caller's signal. */
   readonly socketTimeoutMs?: number;
-  readonly connectTimeoutMs?: number;
 }
 
 export interface BedrockModels extends Models {
@@ -46,7 +50,7 @@ export function bedrockModels(options: BedrockOptions = {}): BedrockModels {
   const requestHandler = new NodeHttpHandler({
     httpAgent: agent,
     httpsAgent: agent,
-    connectionTimeout: options.connectTimeoutMs ?? 5_000,
+    connectionTimeout: 5_000,
     socketTimeout: options.socketTimeoutMs ?? laneLimits.bulk.attemptMsMax + 5_000,
   });
   const { endpoint, credentials } = options;

@@ -1,4 +1,5 @@
-import { type Json, type JsonObject, isObject } from "../core/json.ts";
+import { isObject } from "../core/json.ts";
+import type { Json, JsonObject } from "../core/json.ts";
 import type { Answer } from "./bedrock-script.ts";
 
 /** A model's answer before it takes the shape of an operation. */

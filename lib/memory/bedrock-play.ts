@@ -1,5 +1,6 @@
 import type { Op } from "../core/config.ts";
-import { type Effect, type Faulty, type Latency, type Rule, type Script, faults } from "./bedrock-script.ts";
+import { faults } from "./bedrock-script.ts";
+import type { Effect, Faulty, Latency, Rule, Script } from "./bedrock-script.ts";
 import { createDice } from "./clock.ts";
 
 /** A request as the stand-in sees it. */

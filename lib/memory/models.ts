@@ -1,10 +1,13 @@
-import { type Usage, noUsage } from "../core/attempt.ts";
+import { noUsage } from "../core/attempt.ts";
+import type { Usage } from "../core/attempt.ts";
 import type { ProviderError } from "../core/failure.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Clock, ModelAnswer, ModelRequest, Models } from "../ports.ts";
 import { converseBody, invokeBody, makeAnswer } from "./bedrock-answer.ts";
-import { type Play, type Turn, faultOf, playScript, waitHeaders } from "./bedrock-play.ts";
-import { type Answer, type Faulty, answerIn, type ScriptText, scriptFrom } from "./bedrock-script.ts";
+import { faultOf, playScript, waitHeaders } from "./bedrock-play.ts";
+import type { Play, Turn } from "./bedrock-play.ts";
+import { answerIn, scriptFrom } from "./bedrock-script.ts";
+import type { Answer, Faulty, ScriptText } from "./bedrock-script.ts";
 
 export interface ScriptedModels extends Models {
   readonly play: Play;

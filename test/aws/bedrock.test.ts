@@ -1,10 +1,12 @@
 import { once } from "node:events";
-import { type IncomingHttpHeaders, type Server, type ServerResponse, createServer } from "node:http";
+import { createServer } from "node:http";
+import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http";
 import * as sdk from "@aws-sdk/client-bedrock-runtime";
 import { fc } from "@fast-check/vitest";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { errorFrame, eventFrame } from "../../infra/local/bedrock/event-stream.ts";
-import { type BedrockModels, bedrockModels, jobOfTag, jobTag } from "../../lib/aws/bedrock.ts";
+import { bedrockModels, jobOfTag, jobTag } from "../../lib/aws/bedrock.ts";
+import type { BedrockModels } from "../../lib/aws/bedrock.ts";
 import { toJson, withBytes } from "../../lib/aws/bedrock-json.ts";
 import { noUsage } from "../../lib/core/attempt.ts";
 import { isObject } from "../../lib/core/json.ts";

@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type BedrockStandIn, startBedrock } from "../../infra/local/bedrock/server.ts";
-import { type BedrockModels, bedrockModels } from "../../lib/aws/bedrock.ts";
+import { startBedrock } from "../../infra/local/bedrock/server.ts";
+import type { BedrockStandIn } from "../../infra/local/bedrock/server.ts";
+import { bedrockModels } from "../../lib/aws/bedrock.ts";
+import type { BedrockModels } from "../../lib/aws/bedrock.ts";
 import { systemClock } from "../../lib/aws/clock.ts";
 import { ops } from "../../lib/core/config.ts";
 import type { ProviderError } from "../../lib/core/failure.ts";
 import type { BedrockRecord } from "../../lib/memory/bedrock-play.ts";
 import type { Effect, ScriptText } from "../../lib/memory/bedrock-script.ts";
-import { type ScriptedModels, scriptedModels } from "../../lib/memory/models.ts";
+import { scriptedModels } from "../../lib/memory/models.ts";
+import type { ScriptedModels } from "../../lib/memory/models.ts";
 import type { ModelAnswer, ModelRequest, Models } from "../../lib/ports.ts";
 import { a } from "../a.ts";
 import { ask, keys, rejection, soon } from "./models-kit.ts";

@@ -1,11 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../../../lib/core/json.ts";
-import { type MadeAnswer, converseBody, invokeBody, makeAnswer, tokens } from "../../../lib/memory/bedrock-answer.ts";
-import { type Turn, faultOf, waitHeaders } from "../../../lib/memory/bedrock-play.ts";
+import { converseBody, invokeBody, makeAnswer, tokens } from "../../../lib/memory/bedrock-answer.ts";
+import type { MadeAnswer } from "../../../lib/memory/bedrock-answer.ts";
+import { faultOf, waitHeaders } from "../../../lib/memory/bedrock-play.ts";
+import type { Turn } from "../../../lib/memory/bedrock-play.ts";
 import type { Answer, Effect, Faulty } from "../../../lib/memory/bedrock-script.ts";
 import { errorFrame, eventFrame } from "./event-stream.ts";
 import type { Asked } from "./request.ts";
-import { type StreamEvent, streamEvents } from "./stream-events.ts";
+import { streamEvents } from "./stream-events.ts";
+import type { StreamEvent } from "./stream-events.ts";
 
 export interface Reply {
   readonly status: number;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { jobOfTag } from "../../../lib/aws/bedrock.ts";
-import { type Json, type JsonObject, isObject } from "../../../lib/core/json.ts";
+import { isObject } from "../../../lib/core/json.ts";
+import type { Json, JsonObject } from "../../../lib/core/json.ts";
 import type { Arrival } from "../../../lib/memory/bedrock-play.ts";
 
 export interface Asked {

@@ -1,10 +1,15 @@
 import { once } from "node:events";
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
+import { createServer } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type BedrockRecord, type Play, type Turn, playScript } from "../../../lib/memory/bedrock-play.ts";
-import { type ScriptText, answerIn, readScript, scriptFrom } from "../../../lib/memory/bedrock-script.ts";
-import { type Asked, readRequest } from "./request.ts";
-import { type Reply, type Wire, errorReply, perform, wholeAnswer } from "./reply.ts";
+import { playScript } from "../../../lib/memory/bedrock-play.ts";
+import type { BedrockRecord, Play, Turn } from "../../../lib/memory/bedrock-play.ts";
+import { answerIn, readScript, scriptFrom } from "../../../lib/memory/bedrock-script.ts";
+import type { ScriptText } from "../../../lib/memory/bedrock-script.ts";
+import { readRequest } from "./request.ts";
+import type { Asked } from "./request.ts";
+import { errorReply, perform, wholeAnswer } from "./reply.ts";
+import type { Reply, Wire } from "./reply.ts";
 
 export interface BedrockStandIn {
   readonly endpoint: string;

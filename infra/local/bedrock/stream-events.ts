@@ -1,5 +1,7 @@
-import { type Json, type JsonObject, isObject } from "../../../lib/core/json.ts";
-import { type MadeAnswer, usageOf } from "../../../lib/memory/bedrock-answer.ts";
+import { isObject } from "../../../lib/core/json.ts";
+import type { Json, JsonObject } from "../../../lib/core/json.ts";
+import { usageOf } from "../../../lib/memory/bedrock-answer.ts";
+import type { MadeAnswer } from "../../../lib/memory/bedrock-answer.ts";
 
 export type StreamEvent = readonly [type: string, payload: JsonObject];
 
