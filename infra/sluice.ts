@@ -70,8 +70,6 @@ export class Sluice extends Construct {
       SLUICE_LEASE_TABLE: this.leaseTable.table.tableName,
       SLUICE_PARKED_QUEUE_URL: this.parked.queue.queueUrl,
       SLUICE_BUCKET: this.replies.bucket.bucketName,
-      POWERTOOLS_SERVICE_NAME: "sluice",
-      POWERTOOLS_METRICS_NAMESPACE: "Sluice",
     };
     this.workers = eachLane((lane) => {
       const { queue } = this.jobQueues[lane];

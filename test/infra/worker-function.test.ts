@@ -60,8 +60,6 @@ describe("a lane's worker", () => {
       SLUICE_JOB_TABLE: "LlmJobTable",
       SLUICE_LEASE_TABLE: "LlmLeaseTable",
       SLUICE_BUCKET: "LlmRepliesBucket",
-      POWERTOOLS_SERVICE_NAME: "sluice",
-      POWERTOOLS_METRICS_NAMESPACE: "Sluice",
     });
   });
 
