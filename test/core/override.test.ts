@@ -1,0 +1,188 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { laneCap, onRefused, pageCap, pageCount } from "../../lib/core/lease.ts";
+import { cut, limitOf, raise } from "../../lib/core/limit.ts";
+import {
+  boundsUnder,
+  effective,
+  inOrder,
+  noOverrides,
+  readLaneOverride,
+  readLedgerOverride,
+  readModelOverride,
+} from "../../lib/core/override.ts";
+import type { Effective, LedgerOverride, Overrides } from "../../lib/core/override.ts";
+import { a, t0 } from "../a.ts";
+
+describe("an operator's row on a ledger", () => {
+  const rows: [says: string, row: unknown, override: LedgerOverride, troubles?: string[]][] = [
+    ["may hold nothing", {}, {}],
+    ["may hold all there is", { limit: 5, pausedUntilMs: t0, out: true }, { limit: 5, pausedUntilMs: t0, out: true }],
+    ["may hold numbers as text", { limit: " 5", pausedUntilMs: String(t0) }, { limit: 5, pausedUntilMs: t0 }],
+    ["may say that the target is not out", { out: false }, {}],
+    ["may end a pause with 0", { pausedUntilMs: 0 }, { pausedUntilMs: 0 }],
+    ["lowers a limit to 1 at the lowest", { limit: 0 }, { limit: 1 }, ["limit is below 1"]],
+    ["rounds a limit down", { limit: 2.9 }, { limit: 2 }, ["limit is no whole number"]],
+    [
+      "with a limit that is no number keeps the others",
+      { limit: "many", out: true },
+      { out: true },
+      ["limit is no number"],
+    ],
+    ["with a limit beyond all numbers keeps none", { limit: Infinity }, {}, ["limit is no number"]],
+    [
+      "with a pause in seconds pauses nothing, and says so",
+      { pausedUntilMs: t0 / 1_000 },
+      {},
+      ["pausedUntilMs is no time in ms"],
+    ],
+    ["with a pause that is no time pauses nothing", { pausedUntilMs: "tomorrow" }, {}, ["pausedUntilMs is no time"]],
+    ["with a negative time pauses nothing", { pausedUntilMs: -1 }, {}, ["pausedUntilMs is no time"]],
+    ["takes nothing out for a word", { out: "yes" }, {}, ["out is neither true nor false"]],
+    ["names a field that nobody knows", { limt: 5 }, {}, ["limt is not known"]],
+    ["knows no field that all objects have", { toString: 5 }, {}, ["toString is not known"]],
+    ["that is no object says nothing", [5], {}, ["the row is no object"]],
+    ["that is nothing says nothing", null, {}, ["the row is no object"]],
+  ];
+  test.each(rows)("%s", (_says, row, override, troubles = []) =>
+    expect(readLedgerOverride(row)).toEqual({ override, troubles }),
+  );
+
+  test("never breaks a worker, and never holds what a worker cannot use", () => {
+    const anyRow = fc.oneof(
+      fc.anything(),
+      fc.record({ limit: fc.anything(), pausedUntilMs: fc.anything(), out: fc.anything() }, { requiredKeys: [] }),
+      fc.record({ limit: fc.double(), pausedUntilMs: fc.double() }),
+    );
+    fc.assert(
+      fc.property(anyRow, (row) => {
+        const { override } = readLedgerOverride(row);
+        if (override.limit !== undefined) expect(Number.isInteger(override.limit) && override.limit >= 1).toBe(true);
+        if (override.pausedUntilMs !== undefined) expect(override.pausedUntilMs).toBeGreaterThanOrEqual(0);
+        expect([true, undefined]).toContain(override.out);
+        readLaneOverride(row);
+        readModelOverride(row, () => true);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe("an operator's row on a lane", () => {
+  test("may pause it", () =>
+    expect(readLaneOverride({ pausedUntilMs: t0 })).toEqual({ override: { pausedUntilMs: t0 }, troubles: [] }));
+  test("may not limit it", () =>
+    expect(readLaneOverride({ limit: 5 })).toEqual({ override: {}, troubles: ["limit is not known"] }));
+});
+
+describe("an operator's row on a model", () => {
+  const isKnown = (name: string) => ["m", "m@a", "m@b"].includes(name);
+  test.each<[says: string, row: unknown, chain: string[] | undefined, troubles: string[]]>([
+    ["may order its chain", { chain: ["m@b", "m"] }, ["m@b", "m"], []],
+    ["orders what it names rightly", { chain: ["m@b", "m@c", 5] }, ["m@b"], ["chain names what is not configured"]],
+    ["orders nothing with what is no list", { chain: "m@b" }, undefined, ["chain is no list"]],
+  ])("%s", (_says, row, chain, troubles) =>
+    expect(readModelOverride(row, isKnown)).toEqual({ override: chain === undefined ? {} : { chain }, troubles }),
+  );
+});
+
+describe("what operators let a job do", () => {
+  const said = (facts: Partial<Overrides>): Overrides => ({ ...noOverrides, ...facts });
+  const ledgers = (...entries: [string, LedgerOverride][]) => new Map(entries);
+  const later = t0 + 60_000;
+  const rows: [says: string, overrides: Overrides, effective: Effective][] = [
+    ["is all, while they say nothing", noOverrides, { kind: "in" }],
+    ["is all, with a limit", said({ ledgers: ledgers(["m@a", { limit: 1 }]) }), { kind: "in" }],
+    ["is nothing on a target that is out", said({ ledgers: ledgers(["m@a", { out: true }]) }), { kind: "out" }],
+    ["is nothing in a group that is out", said({ ledgers: ledgers(["group", { out: true }]) }), { kind: "out" }],
+    ["is all where another target is out", said({ ledgers: ledgers(["m@b", { out: true }]) }), { kind: "in" }],
+    [
+      "is to wait for a paused target",
+      said({ ledgers: ledgers(["m@a", { pausedUntilMs: later }]) }),
+      { kind: "paused", untilMs: later },
+    ],
+    [
+      "is to wait in a paused lane",
+      said({ lanes: new Map([["bg", { pausedUntilMs: later }]]) }),
+      { kind: "paused", untilMs: later },
+    ],
+    [
+      "is all where another lane is paused",
+      said({ lanes: new Map([["rt", { pausedUntilMs: later }]]) }),
+      { kind: "in" },
+    ],
+    ["is all from the very end of a pause", said({ ledgers: ledgers(["m@a", { pausedUntilMs: t0 }]) }), { kind: "in" }],
+    [
+      "is to wait for the longest of several pauses",
+      said({
+        ledgers: ledgers(["m@a", { pausedUntilMs: t0 + 1 }], ["group", { pausedUntilMs: later }]),
+        lanes: new Map([["bg", { pausedUntilMs: t0 + 2 }]]),
+      }),
+      { kind: "paused", untilMs: later },
+    ],
+    [
+      "is nothing where it is out and paused",
+      said({ ledgers: ledgers(["m@a", { out: true, pausedUntilMs: later }]) }),
+      { kind: "out" },
+    ],
+  ];
+  test.each(rows)("%s", (_says, overrides, answer) =>
+    expect(effective(["m@a", "group"], "bg", overrides, t0)).toEqual(answer),
+  );
+});
+
+describe("a limit under an override", () => {
+  const bounds = { limitStart: 20, limitMax: 60 };
+  test.each([
+    ["is the override where that is lowest", 40, 5, 5],
+    ["is the override below the start", undefined, 5, 5],
+    ["is what was learned where that is lowest", 12, 30, 12],
+    ["is the configured maximum where that is lowest", 99, 80, 60],
+    ["is as learned without one", 40, undefined, 40],
+  ])("%s", (_says, lim, limit, inForce) => {
+    const head = lim === undefined ? undefined : { lim };
+    const override = limit === undefined ? undefined : { limit };
+    expect(limitOf(head, boundsUnder(bounds, override))).toBe(inForce);
+  });
+
+  test("does not rise above it, and keeps what was learned for when it goes", () =>
+    expect(raise({ lim: 40 }, boundsUnder(bounds, { limit: 5 }), 5, t0)).toBeUndefined());
+  test("is cut from what is in force", () =>
+    expect(cut({ lim: 40 }, boundsUnder(bounds, { limit: 10 }), t0)).toMatchObject({ lim: 9, cutFrom: 10 }));
+
+  test("that is lower than what is out admits nobody until it fits", () => {
+    const under = boundsUnder(bounds, { limit: 5 });
+    const pages = pageCount(bounds.limitMax);
+    const cap = pageCap(laneCap(limitOf({ lim: 40 }, under), 1), 0, pages);
+    const page = (out: number) => Object.fromEntries(Array.from({ length: out }, (_, index) => [`x${index}`, t0 + 9]));
+    expect(pages).toBe(2);
+    for (const out of [20, 4, 3]) expect(onRefused(page(out), ["a"], cap, t0)).toEqual({ kind: "full" });
+    expect(onRefused(page(2), ["a"], cap, t0)).toEqual({ kind: "shrink", room: 1 });
+  });
+});
+
+describe("an operator's order", () => {
+  const step = (name: string) => a.step({ name, model: name.split("@")[0] ?? name });
+  const steps = ["m@a", "m@b", "n@a", "n@b"].map(step);
+  const rows: [says: string, chain: string[] | undefined, pinned: boolean, order: string[]][] = [
+    ["changes nothing where there is none", undefined, false, ["m@a", "m@b", "n@a", "n@b"]],
+    ["puts what it names first, and the others behind as they were", ["n@b"], false, ["n@b", "m@a", "m@b", "n@a"]],
+    ["names a model for all its targets", ["n", "m@b"], false, ["n@a", "n@b", "m@b", "m@a"]],
+    ["puts a target where it is named first", ["n@b", "n"], false, ["n@b", "n@a", "m@a", "m@b"]],
+    ["adds no step that the job may not take", ["z@a", "m@b"], false, ["m@b", "m@a", "n@a", "n@b"]],
+    ["leaves a target first that the job has named", ["n@b", "m@b"], true, ["m@a", "n@b", "m@b", "n@a"]],
+  ];
+  test.each(rows)("%s", (_says, chain, pinned, order) =>
+    expect(inOrder(steps, chain && { chain }, pinned).map(({ name }) => name)).toEqual(order),
+  );
+
+  test("never drops or doubles a step", () => {
+    const anyChain = fc.array(fc.constantFrom("m", "n", "m@a", "m@b", "n@a", "n@b", "z"));
+    fc.assert(
+      fc.property(anyChain, fc.boolean(), (chain, pinned) => {
+        expect(new Set(inOrder(steps, { chain }, pinned))).toEqual(new Set(steps));
+        expect(inOrder(steps, { chain }, pinned)).toHaveLength(steps.length);
+      }),
+    );
+  });
+});
