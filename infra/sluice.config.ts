@@ -38,5 +38,4 @@ export default defineConfig({
       },
     },
   },
-  lanes: { bulk: { share: 0.9 } },
 });

@@ -187,7 +187,7 @@ async function leasesLeft(service: Service, watch: Watch, signal: AbortSignal): 
   for (let told = false; ; told = true) {
     const left = await leasesOut(service);
     if (left === 0 || service.stats().died === 0 || signal.aborted || Date.now() > untilMs) return left;
-    if (!told) watch.trouble(`${left} leases of a killed worker are left to lapse: at most 30 s`);
+    if (!told) watch.trouble(`${left} leases of a killed worker are left to lapse: at most ${leaseMs / 1_000} s`);
     await systemClock.sleep(lapsePollMs, signal);
   }
 }
