@@ -169,12 +169,16 @@ describe.concurrent("the event source mapping", () => {
     expect(environments.stats().started).toBe(1);
   });
 
-  test("kills an environment at the function's timeout and starts a fresh one", async ({ expect, onTestFinished }) => {
-    const { told, environments } = await given(["hang"], { timeoutMs: 4_000 }, onTestFinished);
-    await until(() => invocations(told).length === 2);
-    expect(story(told)).toEqual(["hang#1 timed-out, 0 deleted", "hang#2 returned, 1 deleted"]);
-    expect(environments.stats().started).toBe(2);
-  });
+  test(
+    "kills an environment at the function's timeout and starts a fresh one",
+    { timeout: 20_000 },
+    async ({ expect, onTestFinished }) => {
+      const { told, environments } = await given(["hang"], { timeoutMs: 2_500 }, onTestFinished);
+      await until(() => invocations(told).length === 2);
+      expect(story(told)).toEqual(["hang#1 timed-out, 0 deleted", "hang#2 returned, 1 deleted"]);
+      expect(environments.stats().started).toBe(2);
+    },
+  );
 
   test("counts a killed environment as a throw and starts a fresh one", async ({ expect, onTestFinished }) => {
     const { told, environments } = await given(["hang"], {}, onTestFinished);
