@@ -57,8 +57,9 @@ describe("an operator's row on a ledger", () => {
     fc.assert(
       fc.property(anyRow, (row) => {
         const { override } = readLedgerOverride(row);
-        if (override.limit !== undefined) expect(Number.isInteger(override.limit) && override.limit >= 1).toBe(true);
-        if (override.pausedUntilMs !== undefined) expect(override.pausedUntilMs).toBeGreaterThanOrEqual(0);
+        const { limit = 1, pausedUntilMs = 0 } = override;
+        expect(Number.isInteger(limit) && limit >= 1).toBe(true);
+        expect(pausedUntilMs).toBeGreaterThanOrEqual(0);
         expect([true, undefined]).toContain(override.out);
         readLaneOverride(row);
         readModelOverride(row, () => true);
