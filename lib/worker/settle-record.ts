@@ -5,7 +5,7 @@ import type { Reply } from "../core/reply.ts";
 import { replyText } from "../core/reply.ts";
 import type { Settlement, Unclaimed } from "../core/settlement.ts";
 import type { Completed } from "../ports.ts";
-import { lastTry } from "./in-time.ts";
+import { inTime, lastTry } from "./in-time.ts";
 import type { Invocation } from "./invocation.ts";
 import { endedAs } from "./replies.ts";
 import type { Run } from "./run.ts";
@@ -23,7 +23,7 @@ export async function settleUnclaimed(invocation: Invocation, delivery: Delivery
       invocation.visibility.forget(delivery);
       return "acknowledged";
     case "hide":
-      await invocation.visibility.hide(delivery, end.delayS);
+      await inTime(invocation, invocation.visibility.hide(delivery, end.delayS));
       return "again";
     case "park":
       await queue.park(delivery, end.reason, end.detail);
@@ -88,7 +88,7 @@ async function requeue(run: Run, { delayS, cause }: Settlement & { kind: "requeu
   if (given !== "given-back") return given;
   if (cause === "trouble") telemetry.note({ ...run.tags, kind: "trouble", what: "run", error: "again" });
   else telemetry.note({ ...run.tags, kind: "requeued", cause, delayS });
-  await run.invocation.visibility.hide(run.delivery, delayS);
+  await inTime(run.invocation, run.invocation.visibility.hide(run.delivery, delayS));
   return "again";
 }
 

@@ -54,6 +54,16 @@ describe("nothing outlives an invocation", () => {
   });
 });
 
+test("no timer outlives an invocation whose SQS hangs over the bell", async () => {
+  const service = aService({
+    script: hangs,
+    around: (world) => ({ ...world, queue: { ...world.queue, hide: never } }),
+  });
+  service.send();
+  expect(await service.invoke({ timeoutMs: 30_000 })).toHaveLength(1);
+  expect(service.world.clock.nextAtMs()).toBeUndefined();
+});
+
 describe("what hangs when the bell rings", () => {
   test.each<[string, (world: MemoryWorld) => World]>([
     ["S3", withVerbs("objects", () => ({ get: never }))],
