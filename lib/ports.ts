@@ -10,7 +10,8 @@ import type { StageRow } from "./core/stage.ts";
 
 /**
  * The World: all that the worker asks of what is outside, in domain words. Every port has an adapter on AWS and one in
- * memory, held to one contract suite. A refusal is a value; a throw means that the infrastructure failed.
+ * memory, held to one contract suite (but telemetry, which answers nothing). A refusal is a value; a throw means that
+ * the infrastructure failed.
  */
 export interface World {
   readonly clock: Clock;

@@ -3,8 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { createJobTable as jobTableOn } from "../../lib/aws/job-table.ts";
 import { cancel } from "../../lib/client/cancel.ts";
 import { replies, waitForReply } from "../../lib/client/wait.ts";
-import { noUsage } from "../../lib/core/attempt.ts";
-import { verdict } from "../../lib/core/claim.ts";
+import { noProgress, verdict } from "../../lib/core/claim.ts";
 import type { Claim, ClaimAsk, Progress } from "../../lib/core/claim.ts";
 import { holdMs } from "../../lib/core/limits.ts";
 import type { Clock, JobTable } from "../../lib/ports.ts";
@@ -33,18 +32,7 @@ function newClock() {
   return { clock, sleeps, at: (ms: number, act: () => Promise<unknown>) => agenda.push([t0 + ms, act]) };
 }
 
-const progress: Progress = {
-  attempts: 1,
-  requests: 1,
-  requeues: 0,
-  releases: 0,
-  bellCuts: 0,
-  bugs: 0,
-  sleptMs: 0,
-  leaseWaitMs: 0,
-  providerMs: 0,
-  usage: noUsage,
-};
+const progress: Progress = { ...noProgress, attempts: 1, requests: 1 };
 const ask = (facts: Partial<ClaimAsk> = {}): ClaimAsk => ({
   jobId: "j-1",
   contentHash: "h-1",
