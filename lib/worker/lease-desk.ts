@@ -97,7 +97,7 @@ export class LeaseDesk {
     return await this.#renewing;
   }
 
-  /** Resolves when all that the desk began is over: nothing may outlive the invocation. */
+  /** Resolves when all that the desk began for those who do not wait any more is over: nothing may outlive them. */
   async idle(): Promise<void> {
     for (const line of this.#lines.values()) await line.idle();
     await Promise.all(this.#underWay);

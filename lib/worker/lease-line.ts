@@ -34,6 +34,7 @@ export class LeaseLine {
   /** In the order in which they came; whoever is settled is gone. */
   readonly #waiting = new Set<Waiter>();
   #polling: Promise<void> | undefined;
+  #looking: Promise<"served" | "full"> | undefined;
   #sleep: { readonly untilMs: number; readonly over: AbortController } | undefined;
   /** Something came back since this round began: a page that was full then may have room. */
   #woken = false;
@@ -76,9 +77,12 @@ export class LeaseLine {
     this.#sleep?.over.abort();
   }
 
-  /** Resolves when nobody waits any more and no request is under way. */
+  /**
+   * Resolves when no look at the table is under way. Whoever waits on then waits in another invocation of this
+   * container, and no invocation lasts as long as others wait.
+   */
   async idle(): Promise<void> {
-    await this.#polling;
+    await (this.#waiting.size > 0 ? this.#looking : this.#polling);
   }
 
   #settle(waiter: Waiter, answer: LineAnswer): void {
@@ -92,7 +96,8 @@ export class LeaseLine {
       // A tick first, so that all who come together are served by one write.
       await Promise.all([this.#world.clock.sleep(0), this.#board.read([this.#ledger])]);
       for (let fullRounds = 0; this.#waiting.size > 0;) {
-        if ((await this.#round()) === "served") fullRounds = 0;
+        this.#looking = this.#round();
+        if ((await this.#looking) === "served") fullRounds = 0;
         else await this.#pause(fullRounds++);
         if (this.#waiting.size > 0) await this.#board.read([this.#ledger]);
       }

@@ -3,7 +3,9 @@ import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import type { MemoryWorld } from "../../lib/memory/world.ts";
 import type { World } from "../../lib/ports.ts";
 import { t0 } from "../a.ts";
-import { aService } from "./a-service.ts";
+import { deliveryOf } from "../../lib/core/batch.ts";
+import { processBatch } from "../../lib/worker/process-batch.ts";
+import { aService, config } from "./a-service.ts";
 import type { Service } from "./a-service.ts";
 
 const never = () => new Promise<never>(() => undefined);
@@ -62,6 +64,27 @@ test("no timer outlives an invocation whose SQS hangs over the bell", async () =
   service.send();
   expect(await service.invoke({ timeoutMs: 30_000 })).toHaveLength(1);
   expect(service.world.clock.nextAtMs()).toBeUndefined();
+});
+
+test("an invocation does not last as long as its neighbours in the container wait for leases", async () => {
+  const full = { limit: { start: 1, max: 1 } };
+  const one = { ...config.models["fast"]?.targets["west"], ...full };
+  const service = aService({
+    script: { latency: 20_000 },
+    config: { ...config, models: { fast: { targets: { west: one } } } } as typeof config,
+  });
+  const { clock, queue } = service.world;
+  const endedAfterMs: number[] = [];
+  for (const jobId of ["j-1", "j-2", "j-3", "j-4", "j-5"]) {
+    service.send({ jobId });
+    const beganAtMs = clock.nowMs();
+    const records = queue.receive().map((record) => deliveryOf(record, "bg", beganAtMs));
+    const invoked = processBatch(service.worker, records, t0 + 300_000);
+    void invoked.then(() => endedAfterMs.push(clock.nowMs() - beganAtMs));
+    await clock.advance(900);
+  }
+  await clock.advance(4_000);
+  expect(endedAfterMs).toEqual([1_000, 1_000, 1_000, 1_000]);
 });
 
 describe("what hangs when the bell rings", () => {
