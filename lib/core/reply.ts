@@ -1,6 +1,7 @@
 import type { Usage } from "./attempt.ts";
 import type { Price } from "./config.ts";
 import type { FailureKind } from "./failure.ts";
+import { isObject, parseJson } from "./json.ts";
 import type { JsonObject } from "./json.ts";
 
 export type ReplyCode =
@@ -110,6 +111,12 @@ const expiredError: ReplyError = {
   message: "The job's deadline passed before it had an answer. Send it under another jobId with a later deadlineAt.",
   retryable: true,
 };
+
+/** Whether a stored reply has this code; a text that cannot be read has none. */
+export function hasCode(reply: string | undefined, code: ReplyCode): boolean {
+  const value = reply === undefined ? undefined : parseJson(reply);
+  return isObject(value) && isObject(value["error"]) && value["error"]["code"] === code;
+}
 
 /** USD for the tokens that were surely billed; cached ones cost as much as input where the price names nothing else. */
 export function costUsd(usage: Usage, price: Price): number {

@@ -3,7 +3,7 @@ import { checkAgainst } from "../core/envelope.ts";
 import type { Envelope, Fault, Read } from "../core/envelope.ts";
 import { readBody, readObject } from "../core/feeds.ts";
 import type { Delivery } from "../core/job.ts";
-import { replyText } from "../core/reply.ts";
+import { hasCode, replyText } from "../core/reply.ts";
 import type { Invocation } from "./invocation.ts";
 import { invalidEnvelope } from "./replies.ts";
 import { settleUnclaimed } from "./settle-record.ts";
@@ -80,7 +80,8 @@ async function answerInvalid(
     status: "failed",
     ttlS: Math.floor(nowMs / 1_000) + config.replies.ttlDays * 86_400,
   });
-  if (answered.kind === "stored")
+  // A copy of an envelope that was refused, or the same message again after a lost answer, has its reply.
+  if (answered.kind === "stored" || hasCode(answered.row?.reply, "invalid_envelope"))
     return settleUnclaimed(invocation, delivery, { kind: "acknowledge", why: "answered" });
   return settleUnclaimed(invocation, delivery, { kind: "park", reason: "invalid_envelope", detail: faultText(fault) });
 }

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { noUsage } from "../../lib/core/attempt.ts";
-import { costUsd, endingOf, replyOf, replyText } from "../../lib/core/reply.ts";
+import { costUsd, endingOf, hasCode, replyOf, replyText } from "../../lib/core/reply.ts";
 import type { Ending, Reply, ReplyError } from "../../lib/core/reply.ts";
 import { a } from "../a.ts";
 
@@ -114,6 +114,17 @@ describe("as text", () => {
       }),
     );
   });
+});
+
+describe("a stored reply", () => {
+  const failed = replyText(replyOf(job, { kind: "failed", error }, a.meta()));
+  test.each<[says: string, reply: string | undefined, has: boolean]>([
+    ["has the code it failed with", failed, true],
+    ["has no other code", failed.replaceAll("no_capacity", "cancelled"), false],
+    ["has none if it succeeded", replyText(replyOf(job, { kind: "succeeded", output: {} }, a.meta())), false],
+    ["has none if it is damaged", failed.slice(1), false],
+    ["has none if there is none", undefined, false],
+  ])("%s", (_says, reply, has) => expect(hasCode(reply, "no_capacity")).toBe(has));
 });
 
 describe("the cost", () => {

@@ -222,6 +222,24 @@ describe("a message that is no good job", () => {
     expect(JSON.stringify(service.reply("j-bad"))).toContain("modle");
   });
 
+  test("is acknowledged when it has been answered before: sent twice, or stored with the answer lost", async () => {
+    let writes = 0;
+    const service = aService({
+      around: (world) =>
+        withJobs(world, {
+          async replyUnclaimed(jobId, ask) {
+            const answered = await world.jobs.replyUnclaimed(jobId, ask);
+            if ((writes += 1) === 1) throw Object.assign(new Error("lost"), { name: "TimeoutError" });
+            return answered;
+          },
+        }),
+    });
+    for (let copies = 0; copies < 2; copies += 1) service.send({ jobId: "j-bad", modle: "fast" });
+    await service.drain();
+    expect(service.world.queue.parked).toEqual([]);
+    expect(service.reply("j-bad")).toMatchObject({ error: { code: "invalid_envelope" } });
+  });
+
   test("is parked when it is a damaged copy of a job that has a row", async () => {
     const service = aService();
     service.send();
