@@ -1,4 +1,6 @@
 import type { Clock } from "../ports.ts";
+import { Timers } from "./timers.ts";
+import type { Timer } from "./timers.ts";
 
 /** A clock that stands still until it is told to go on. The same seed gives the same dice and ids. */
 export interface VirtualClock extends Clock {
@@ -10,37 +12,21 @@ export interface VirtualClock extends Clock {
   nextAtMs(): number | undefined;
 }
 
-interface Timer {
-  readonly atMs: number;
-  readonly fire: () => void;
-}
-
 export function createVirtualClock(startMs: number, seed = 1): VirtualClock {
   let nowMs = startMs;
   let ids = 0;
-  const timers = new Set<Timer>();
+  const timers = new Timers();
   const dice = createDice(seed);
 
-  /** The earliest; of several the one that was set first. */
-  function next(): Timer | undefined {
-    let earliest: Timer | undefined;
-    for (const timer of timers) if (earliest === undefined || timer.atMs < earliest.atMs) earliest = timer;
-    return earliest;
-  }
-
   async function fireNext(timer: Timer): Promise<void> {
-    timers.delete(timer);
+    timer.cancel();
     nowMs = Math.max(nowMs, timer.atMs);
     timer.fire();
     await settled();
   }
 
   function after(ms: number, fire: () => void): () => void {
-    const timer = { atMs: nowMs + Math.max(0, ms), fire };
-    timers.add(timer);
-    return () => {
-      timers.delete(timer);
-    };
+    return timers.add(nowMs + Math.max(0, ms), fire).cancel;
   }
 
   return {
@@ -76,20 +62,20 @@ export function createVirtualClock(startMs: number, seed = 1): VirtualClock {
     async advance(ms) {
       const untilMs = nowMs + ms;
       await settled();
-      for (let timer = next(); timer !== undefined && timer.atMs <= untilMs; timer = next()) await fireNext(timer);
+      for (let timer = timers.next(); timer !== undefined && timer.atMs <= untilMs; timer = timers.next()) await fireNext(timer);
       nowMs = untilMs;
     },
 
     async runUntil(done) {
       await settled();
       while (!done()) {
-        const timer = next();
+        const timer = timers.next();
         if (timer === undefined) throw new Error("no timer is left, and what was waited for has not come");
         await fireNext(timer);
       }
     },
 
-    nextAtMs: () => next()?.atMs,
+    nextAtMs: () => timers.next()?.atMs,
   };
 }
 
