@@ -62,7 +62,8 @@ export function createVirtualClock(startMs: number, seed = 1): VirtualClock {
     async advance(ms) {
       const untilMs = nowMs + ms;
       await settled();
-      for (let timer = timers.next(); timer !== undefined && timer.atMs <= untilMs; timer = timers.next()) await fireNext(timer);
+      for (let timer = timers.next(); timer !== undefined && timer.atMs <= untilMs; timer = timers.next())
+        await fireNext(timer);
       nowMs = untilMs;
     },
 

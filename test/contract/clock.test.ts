@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../lib/aws/clock.ts";
 import { createVirtualClock } from "../../lib/memory/clock.ts";
@@ -85,6 +86,23 @@ describe("the virtual clock", () => {
       clock.after(ms, () => fired.push(`${name} at ${clock.nowMs() - t0}`));
     await clock.advance(20);
     expect(fired).toEqual(["first at 0", "second at 10", "third at 10", "last at 20"]);
+  });
+
+  test("fires whatever was not cancelled in the order of time", async () => {
+    const anyTimers = fc.array(fc.record({ ms: fc.nat(50), isKept: fc.boolean() }), { maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(anyTimers, async (timers) => {
+        const clock = createVirtualClock(t0);
+        const fired: number[] = [];
+        const cancels = timers.map(({ ms }, index) => clock.after(ms, () => fired.push(index)));
+        for (const [index, cancel] of cancels.entries()) if (timers[index]?.isKept === false) cancel();
+        await clock.advance(50);
+        const kept = [...timers.entries()].filter(([, { isKept }]) => isKept);
+        expect(fired).toEqual(kept.sort(([, one], [, other]) => one.ms - other.ms).map(([index]) => index));
+        expect(clock.nextAtMs()).toBeUndefined();
+      }),
+      { numRuns: 50 },
+    );
   });
 
   test("lets what a timer sets going settle before the next one fires", async () => {
