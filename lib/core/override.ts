@@ -79,8 +79,7 @@ export function effective(ledgers: readonly string[], lane: Lane, overrides: Ove
  * one: the leases that are out must stay in sight.
  */
 export function boundsUnder({ limitStart, limitMax }: LimitBounds, override: LedgerOverride | undefined): LimitBounds {
-  const cap = override?.limit ?? Infinity;
-  return { limitStart: Math.min(limitStart, cap), limitMax: Math.min(limitMax, cap) };
+  return { limitStart, limitMax: Math.min(limitMax, override?.limit ?? Infinity) };
 }
 
 /**

@@ -41,6 +41,8 @@ describe("an operator's row on a ledger", () => {
     ["takes nothing out for a word", { out: "yes" }, {}, ["out is neither true nor false"]],
     ["names a field that nobody knows", { limt: 5 }, {}, ["limt is not known"]],
     ["knows no field that all objects have", { toString: 5 }, {}, ["toString is not known"]],
+    ["keeps a name that nobody knows short", { ["x".repeat(99)]: 5 }, {}, [`${"x".repeat(64)} is not known`]],
+    ["has nothing in a field without a value", { limit: undefined, limt: undefined }, {}],
     ["that is no object says nothing", [5], {}, ["the row is no object"]],
     ["that is nothing says nothing", null, {}, ["the row is no object"]],
   ];

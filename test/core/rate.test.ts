@@ -32,6 +32,12 @@ describe("an attempt of 100 tokens", () => {
   );
 });
 
+test("an attempt named like a property of all objects has not been charged or settled before", () => {
+  const seen = { ...at(0, 0), charged: {}, settled: {} };
+  expect(charge(seen, { id: "toString", tokens: 100 }, quota, t0).kind).toBe("charged");
+  expect(settle(seen, { id: "toString", tokens: 100 }, quota, t0)).toBeDefined();
+});
+
 describe("a quota", () => {
   test("lets a prompt of its whole size go into debt", () =>
     expect(charge(undefined, { id: "a", tokens: 6_000 }, quota, t0)).toEqual(charged(at(66_000, 110))));
@@ -68,7 +74,7 @@ describe("settling", () => {
 
 test("the clocks remember the last attempts, charged and settled, and let go of the oldest", () => {
   const ids = Array.from({ length: marksMax + 3 }, (_, index) => `a${index}`);
-  let clocks: Clocks = { charged: { ["toString"]: t0 - 1 } };
+  let clocks: Clocks = { charged: { old: t0 - 1 } };
   ids.forEach((id, index) => {
     const nowMs = t0 + index * 60_000;
     const answer = charge(clocks, { id, tokens: 9 }, quota, nowMs);

@@ -13,6 +13,7 @@ describe("an output token", () => {
     ["global.anthropic.claude-opus-4-5-20251101-v1:0", 5],
     ["anthropic.claude-haiku-4-5-20251001-v1:0", 5],
     ["anthropic.claude-something-new", 5],
+    ["anthropic.claude-4-something", 5],
     ["us.anthropic.claude-3-7-sonnet-20250219-v1:0", 1],
     ["anthropic.claude-3-haiku-20240307-v1:0", 1],
     ["anthropic.claude-v2:1", 1],
