@@ -149,7 +149,7 @@ export class LeaseDesk {
       this.#returning.delete(page);
       try {
         await leases.giveBack(ref, all);
-        this.#lines.get(ref.ledger)?.wake();
+        this.#lines.get(ref.ledger)?.freed(ref.page);
       } catch (error) {
         telemetry.note({ kind: "lease-return-failed", error: errorName(error) });
       }

@@ -8,8 +8,11 @@ import { takeOnPage } from "./take-on-page.ts";
 /** Waiters served by one write. */
 const takeTogetherMax = 10;
 const pagesTriedMax = 3;
-const pollMsBase = 50;
-const pollMsMax = 250;
+/** What is spent on looks at a full ledger grows with the waiters, what they win by it does not: they look seldom. */
+const pollMsBase = 200;
+const pollMsMax = 1_000;
+/** So long after the last look in vain a ledger still counts as crowded. */
+const crowdedMs = 2 * pollMsMax;
 
 /** `atOnce`: the first look at the table found room. */
 export type LineAnswer = { readonly kind: "granted"; readonly lease: Lease; readonly atOnce: boolean } | NoLease;
@@ -36,6 +39,11 @@ export class LeaseLine {
   #polling: Promise<void> | undefined;
   #looking: Promise<"served" | "full"> | undefined;
   #sleep: { readonly untilMs: number; readonly over: AbortController } | undefined;
+  /** Rounds in vain, one after the other, also of waiters who have left since. */
+  #fullRounds = 0;
+  #fullAtMs = -Infinity;
+  /** Where something of ours has come back last, and nobody of ours has looked since. */
+  #freedPage: number | undefined;
   /** Something came back since this round began: a page that was full then may have room. */
   #woken = false;
 
@@ -61,7 +69,7 @@ export class LeaseLine {
     const leave = () => this.#settle(waiter, { kind: "aborted" });
 
     this.#waiting.add(waiter);
-    if (this.#sleep !== undefined && waiter.untilMs < this.#sleep.untilMs) this.wake();
+    if (this.#sleep !== undefined && waiter.untilMs < this.#sleep.untilMs) this.#wake();
     this.#polling ??= this.#poll();
     signal.addEventListener("abort", leave);
     try {
@@ -71,10 +79,10 @@ export class LeaseLine {
     }
   }
 
-  /** Looks again now. */
-  wake(): void {
-    this.#woken = true;
-    this.#sleep?.over.abort();
+  /** A lease of ours has come back to that page: looks again now, and there first. */
+  freed(page: number): void {
+    this.#freedPage = page;
+    this.#wake();
   }
 
   /**
@@ -85,20 +93,26 @@ export class LeaseLine {
     await (this.#waiting.size > 0 ? this.#looking : this.#polling);
   }
 
+  #wake(): void {
+    this.#woken = true;
+    this.#sleep?.over.abort();
+  }
+
   #settle(waiter: Waiter, answer: LineAnswer): void {
     this.#waiting.delete(waiter);
     waiter.settle(answer);
-    if (this.#waiting.size === 0) this.wake();
+    if (this.#waiting.size === 0) this.#wake();
   }
 
   async #poll(): Promise<void> {
     try {
       // A tick first, so that all who come together are served by one write.
       await Promise.all([this.#world.clock.sleep(0), this.#board.read([this.#ledger])]);
-      for (let fullRounds = 0; this.#waiting.size > 0;) {
+      if (this.#world.clock.nowMs() - this.#fullAtMs > crowdedMs) this.#fullRounds = 0;
+      while (this.#waiting.size > 0) {
         this.#looking = this.#round();
-        if ((await this.#looking) === "served") fullRounds = 0;
-        else await this.#pause(fullRounds++);
+        if ((await this.#looking) === "served") this.#fullRounds = 0;
+        else await this.#pause(this.#fullRounds++);
         if (this.#waiting.size > 0) await this.#board.read([this.#ledger]);
       }
     } catch (error) {
@@ -132,7 +146,7 @@ export class LeaseLine {
       const left = group.filter((waiter) => this.#waiting.has(waiter));
       if (left.length === 0) break;
       const size = await this.#look({ ledger: this.#ledger, page }, left, pageCap(cap, page, pages));
-      out = size * Math.min(limit, pages); // as if the other pages were as full: this one was drawn by lot
+      out = size * Math.min(limit, pages); // as if the other pages were as full
     }
     await this.#considerRaise(first.ask, out);
     return group.some((waiter) => this.#waiting.has(waiter)) ? "full" : "served";
@@ -144,10 +158,16 @@ export class LeaseLine {
     return waiting.filter(({ ask }) => ask.share === share).slice(0, takeTogetherMax);
   }
 
-  /** Up to three of the pages that may hold any, from a random one on: workers must not all press on the first. */
+  /**
+   * Up to three of the pages that may hold any; of a crowded ledger one, since the others are as full. From the one where
+   * a lease of ours has just come back, else from a random one on: workers must not all press on the first.
+   */
   #somePages(open: number): readonly number[] {
-    const from = open > 1 ? Math.floor(this.#world.clock.jitter() * open) : 0;
-    return Array.from({ length: Math.min(open, pagesTriedMax) }, (_, step) => (from + step) % open);
+    const freed = this.#freedPage ?? open;
+    this.#freedPage = undefined;
+    const from = freed < open ? freed : Math.floor(this.#world.clock.jitter() * open);
+    const triedMax = this.#fullRounds > 0 ? 1 : pagesTriedMax;
+    return Array.from({ length: Math.min(open, triedMax) }, (_, step) => (from + step) % open);
   }
 
   /** Serves as many of the group as the page has room for; answers how many leases the page holds. */
@@ -191,6 +211,7 @@ export class LeaseLine {
   async #pause(fullRounds: number): Promise<void> {
     const { clock } = this.#world;
     const nowMs = clock.nowMs();
+    this.#fullAtMs = nowMs;
     for (const waiter of this.#waiting) if (waiter.untilMs <= nowMs) this.#settle(waiter, { kind: "full" });
     if (this.#woken) return;
 

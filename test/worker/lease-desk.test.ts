@@ -170,6 +170,19 @@ describe("taking a lease", () => {
     expect(verbs().length).toBeLessThanOrEqual(2);
   });
 
+  test("looks first where a lease has just come back", async () => {
+    const { hold, giveBack, others, verbs } = await aDesk();
+    const limits = { limitStart: 500, limitMax: 500 };
+    for (let number = 0; number < 16; number++) await others(0, 0, { ledger, page: number });
+    const pages = new Set<number>();
+    for (let count = 0; count < 10; count++) {
+      const taken = await hold(limits);
+      pages.add(taken.lease.ref.page);
+      await giveBack(taken);
+    }
+    expect([pages.size, verbs().length]).toEqual([1, 20]);
+  });
+
   test("looks at three pages at most before it waits", async () => {
     const { take, over, others, verbs } = await aDesk();
     for (let number = 0; number < 16; number++) await others(32, t0 + 30_000, { ledger, page: number });
@@ -210,9 +223,36 @@ describe("waiting for a lease", () => {
   test("asks the table less and less often", async () => {
     const { take, over, others, verbs } = await aDesk();
     await others(5);
-    await over(take({}, 2_000));
-    expect(verbs().length).toBeGreaterThan(5);
+    await over(take({}, 10_000));
+    expect(verbs().length).toBeGreaterThan(8);
     expect(verbs().length).toBeLessThan(20);
+  });
+
+  test("behind others who waited in vain goes on as seldom as they did, until they are forgotten", async () => {
+    const { take, over, others, clock, sent } = await aDesk();
+    await others(5, t0 + 600_000);
+    const looksOfTwo = async () => {
+      const before = sent.length;
+      await over(take({}, 1_000));
+      await over(take({}, 1_000));
+      return sent.length - before;
+    };
+    const first = await looksOfTwo();
+    const later = await looksOfTwo();
+    await clock.advance(2_001);
+    const afterwards = await looksOfTwo();
+    expect(later).toBeLessThan(first);
+    expect(afterwards).toBeGreaterThan(later);
+  });
+
+  test("asks one page of a crowded ledger at a time", async () => {
+    const { take, over, others, verbs } = await aDesk();
+    for (let number = 0; number < 4; number++) await others(32, t0 + 30_000, { ledger, page: number });
+    const limits = { limitStart: 128, limitMax: 128 };
+    await over(take(limits, 0));
+    expect(verbs()).toHaveLength(3);
+    await over(take(limits, 0));
+    expect(verbs()).toHaveLength(4);
   });
 
   test("of none is one look", async () => {
