@@ -245,6 +245,33 @@ describe("waiting for a lease", () => {
     expect(afterwards).toBeGreaterThan(later);
   });
 
+  test("goes on as often as ever once somebody found room", async () => {
+    const { take, hold, giveBack, over, others, table, sent } = await aDesk();
+    await others(5, t0 + 600_000);
+    const looks = async () => {
+      const before = sent.length;
+      await over(take({}, 700));
+      return sent.length - before;
+    };
+    const fresh = await looks();
+    await looks();
+    await table.giveBack(first, ["other-0"]);
+    await giveBack(await hold());
+    await others(1, t0 + 600_000);
+    expect(await looks()).toBeGreaterThanOrEqual(fresh);
+  });
+
+  test("asks not only where a lease once came back", async () => {
+    const { take, hold, giveBack, over, others, sent } = await aDesk();
+    const limits = { limitStart: 500, limitMax: 500 };
+    for (let number = 0; number < 16; number++) await others(0, 0, { ledger, page: number });
+    await giveBack(await hold(limits));
+    for (let number = 0; number < 16; number++) await others(32, t0 + 600_000, { ledger, page: number });
+    sent.length = 0;
+    await over(take(limits, 30_000));
+    expect(new Set(sent.map(({ ref }) => ref?.page)).size).toBeGreaterThan(6);
+  });
+
   test("asks one page of a crowded ledger at a time", async () => {
     const { take, over, others, verbs } = await aDesk();
     for (let number = 0; number < 4; number++) await others(32, t0 + 30_000, { ledger, page: number });
