@@ -1,5 +1,6 @@
 /** What a run sends, and what Bedrock's stand-in does: from files, or the samples. */
-import { accessSync, constants, readFileSync } from "node:fs";
+import { accessSync, constants, createWriteStream, openSync, readFileSync, statSync } from "node:fs";
+import type { WriteStream } from "node:fs";
 
 import { readJobs } from "../../lib/client/index.ts";
 import type { Job } from "../../lib/client/index.ts";
@@ -80,5 +81,15 @@ function readable(file: string): void {
     accessSync(file, constants.R_OK);
   } catch {
     throw new InputFault(`${file} cannot be read; check the path`);
+  }
+  if (statSync(file).isDirectory()) throw new InputFault(`${file} is a directory; name a file`);
+}
+
+/** @throws InputFault before anything has been started. What the file held is gone. */
+export function openReplies(file: string): WriteStream {
+  try {
+    return createWriteStream(file, { fd: openSync(file, "w") });
+  } catch {
+    throw new InputFault(`${file} cannot be written; check the path`);
   }
 }

@@ -1,10 +1,10 @@
 /** One run from the command line: opens the service, sends the work, shows it, and ends everything. */
-import { createWriteStream } from "node:fs";
+import type { WriteStream } from "node:fs";
 import { constants } from "node:os";
 import { finished } from "node:stream/promises";
 
 import type { Reply } from "../../lib/core/reply.ts";
-import { InputFault, readInput } from "./input.ts";
+import { InputFault, openReplies, readInput } from "./input.ts";
 import type { Input } from "./input.ts";
 import type { Options } from "./options.ts";
 import { runWork } from "./run.ts";
@@ -27,6 +27,7 @@ export async function start(options: Options): Promise<number> {
   let service: Service | undefined;
   try {
     const input = readInput(options, (text) => screen.line(screen.style("yellow", text)));
+    const replies = options.repliesFile === undefined ? undefined : openReplies(options.repliesFile);
     const show = showOn(screen, input.samples);
     service = await openService(
       {
@@ -42,7 +43,7 @@ export async function start(options: Options): Promise<number> {
       `ready in ${seconds(Date.now() - startedAtMs)}, process ${process.pid}; logs in ${service.logFiles.join(", ")}`,
     );
 
-    const result = await runInput(input, service, options, show, ending.signal);
+    const result = await runInput(input, service, replies, show, ending.signal);
     screen.clear();
     show.afterwards(result);
     print(result, options, service);
@@ -63,11 +64,10 @@ export async function start(options: Options): Promise<number> {
 async function runInput(
   input: Input,
   service: Service,
-  options: Options,
+  replies: WriteStream | undefined,
   show: ReturnType<typeof showOn>,
   signal: AbortSignal,
 ): Promise<Result> {
-  const replies = options.repliesFile === undefined ? undefined : createWriteStream(options.repliesFile);
   const replied = (reply: Reply, afterMs: number) => {
     replies?.write(`${JSON.stringify(reply)}\n`);
     show.replied(reply, afterMs);

@@ -120,6 +120,8 @@ describe.concurrent("npm start", { timeout: 60_000 }, () => {
   test.for<[string[], string]>([
     [["--jsn"], "Unknown option '--jsn'"],
     [["nowhere.jsonl"], "nowhere.jsonl cannot be read; check the path"],
+    [["infra"], "infra is a directory; name a file"],
+    [["--replies", "nowhere/replies.jsonl"], "nowhere/replies.jsonl cannot be written; check the path"],
   ])("ends with 2 and the remedy on %j", async ([args, says], { expect, onTestFinished }) => {
     const started = startLocally(args, onTestFinished);
     expect(await started.ended).toBe(2);
