@@ -65,6 +65,29 @@ describe("a DynamoDB that", () => {
   );
 });
 
+/** What a thawed sandbox finds: its connection was closed by the peer, and the first request on it is reset. */
+test("a kept-alive connection that the peer has closed meanwhile costs an attempt, and no error", async () => {
+  let requests = 0;
+  const item = '{"Item":{"jobId":{"S":"job"}}}';
+  const answer = `HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: ${item.length}\r\n\r\n${item}`;
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    // A request is one chunk here, as small as it is.
+    socket.on("data", () => (++requests === 2 ? socket.resetAndDestroy() : socket.write(answer)));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const dynamo = dynamoClient(localClient(`http://127.0.0.1:${port}`));
+  const get = () => dynamo.send(new GetItemCommand({ TableName: "jobs", Key: { jobId: { S: "job" } } }));
+  await get();
+  expect((await get()).Item).toEqual({ jobId: { S: "job" } });
+  expect(requests).toBe(3);
+  dynamo.destroy();
+  server.close();
+});
+
 describe("an endpoint", () => {
   afterEach(() => {
     vi.unstubAllEnvs();

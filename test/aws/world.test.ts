@@ -1,3 +1,4 @@
+import { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startFauxqs } from "../../infra/local/engines.ts";
 import { s3Client, sqsClient } from "../../lib/aws/clients.ts";
@@ -63,6 +64,14 @@ describe("a worker on AWS", () => {
     expect(["s3://in-box/a", `s3://${bucket}/params/a`].map(fieldAt)).toEqual([undefined, undefined]);
     // An output is another job's answer.
     expect(["s3://out-box/a", `s3://${bucket}/outputs/a`].map(fieldAt)).not.toContain(undefined);
+  });
+
+  test("asks nobody before its first record: what is wrong below costs no cold start", async () => {
+    const connect = vi.spyOn(Socket.prototype, "connect");
+    expect(worker().lane).toBe("bg");
+    await new Promise(setImmediate);
+    expect(connect).not.toHaveBeenCalled();
+    connect.mockRestore();
   });
 
   test.each(Object.keys(environment))("does not start without %s, and says so", (name) =>
