@@ -151,6 +151,20 @@ function refuseFirstDelete(sqs: SQSClient): void {
   );
 }
 
+/** Throws at the first call of each command, as an SQS that nobody reaches. */
+function refuseFirstCalls(sqs: SQSClient): void {
+  const refused = new Set<string>();
+  sqs.middlewareStack.add(
+    (next, { commandName = "" }) =>
+      async (args) => {
+        if (refused.has(commandName) || !/^(Receive|Delete)Message/.test(commandName)) return await next(args);
+        refused.add(commandName);
+        throw Object.assign(new Error("as told"), { name: "ServiceUnavailable" });
+      },
+    { step: "initialize" },
+  );
+}
+
 describe.concurrent("the event source mapping", () => {
   test("deletes what succeeded, and what failed comes again when its visibility ends", async ({
     expect,
@@ -233,6 +247,25 @@ describe.concurrent("the event source mapping", () => {
     await until(() => invocations(told).length === 1);
     expect(story(told)).toEqual(["ok#1 returned, 1 deleted"]);
     expect(told).toContainEqual({ kind: "trouble", what: "delete", name: "InternalError" });
+    expect(await messagesIn(at)).toBe(0);
+  });
+
+  test("tells of an SQS that cannot be reached, and goes on", async ({ expect, onTestFinished }) => {
+    const { told, ...at } = await given(["ok"], { client: refuseFirstCalls }, onTestFinished);
+    await until(() => invocations(told).length === 1);
+    expect(story(told)).toEqual(["ok#1 returned, 1 deleted"]);
+    expect(told.filter(({ kind }) => kind === "trouble")).toEqual([
+      { kind: "trouble", what: "receive", name: "ServiceUnavailable" },
+      { kind: "trouble", what: "delete", name: "ServiceUnavailable" },
+    ]);
+    expect(await messagesIn(at)).toBe(0);
+  });
+
+  test("deletes what succeeded ten at a time, however big the batch", async ({ expect, onTestFinished }) => {
+    const bodies = Array.from({ length: 12 }, () => "ok");
+    const { told, ...at } = await given(bodies, { batchSize: 12, windowMs: 1_000 }, onTestFinished);
+    await until(() => invocations(told).length === 1);
+    expect(invocations(told)).toMatchObject([{ deleted: 12 }]);
     expect(await messagesIn(at)).toBe(0);
   });
 });
