@@ -262,10 +262,21 @@ describe.concurrent("the event source mapping", () => {
   });
 
   test("deletes what succeeded ten at a time, however big the batch", async ({ expect, onTestFinished }) => {
+    const sizes: number[] = [];
+    // The engine would take more.
+    const client = (sqs: SQSClient) =>
+      sqs.middlewareStack.add(
+        (next) => async (args) => {
+          if ("Entries" in args.input) sizes.push(args.input.Entries?.length ?? 0);
+          return await next(args);
+        },
+        { step: "initialize" },
+      );
     const bodies = Array.from({ length: 12 }, () => "ok");
-    const { told, ...at } = await given(bodies, { batchSize: 12, windowMs: 1_000 }, onTestFinished);
+    const { told, ...at } = await given(bodies, { batchSize: 12, windowMs: 1_000, client }, onTestFinished);
     await until(() => invocations(told).length === 1);
     expect(invocations(told)).toMatchObject([{ deleted: 12 }]);
+    expect(sizes).toEqual([10, 2]);
     expect(await messagesIn(at)).toBe(0);
   });
 });
