@@ -63,8 +63,6 @@ export interface JobTable {
   readMany(jobIds: readonly string[]): Promise<readonly JobRow[]>;
 }
 
-export type { StageRow } from "./core/stage.ts";
-
 export interface GiveBackAsk {
   readonly nowMs: number;
   readonly notBeforeMs: number;
@@ -81,8 +79,6 @@ export interface CompleteAsk {
   readonly ttlS: number;
   readonly progress: Progress;
 }
-
-export type { Completed, Owned } from "./core/claim.ts";
 
 /** The lease table's rows: pages and heads. The protocol over them is `worker/lease-desk.ts`. */
 export interface LeaseTable {

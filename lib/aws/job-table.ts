@@ -6,11 +6,11 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import type { AttributeValue, DynamoDBClient, ReturnValue } from "@aws-sdk/client-dynamodb";
 import { afterComplete, afterExtend, afterGiveBack, noProgress, progressFrom, storable } from "../core/claim.ts";
-import type { Claim, ClaimAnswer, JobRow, Progress } from "../core/claim.ts";
+import type { Claim, ClaimAnswer, Completed, JobRow, Progress } from "../core/claim.ts";
 import { isLane } from "../core/lane.ts";
 import { claimGraceMs, rowFormat } from "../core/limits.ts";
 import type { StageRow } from "../core/stage.ts";
-import type { Clock, CompleteAsk, Completed, JobTable } from "../ports.ts";
+import type { Clock, CompleteAsk, JobTable } from "../ports.ts";
 import { attribute, keysPerReadMax, mentioned, readNumber, readString } from "./row.ts";
 import type { Item } from "./row.ts";
 

@@ -1,5 +1,6 @@
 import { ChangeMessageVisibilityBatchCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import type { MessageAttributeValue, SQSClient } from "@aws-sdk/client-sqs";
+import { errorName } from "../core/error-name.ts";
 import { sqsBatchEntriesMax, sqsMessageBytesMax } from "../core/limits.ts";
 import type { Hidden, Hide, Queue } from "../ports.ts";
 
@@ -46,8 +47,7 @@ async function hideBatch(sqs: SQSClient, queueUrl: string, entries: readonly Hid
       return { kind: "failed", messageId, name: names.get(id) ?? "NoAnswer" };
     });
   } catch (error) {
-    const name = error instanceof Error ? error.name : "unknown";
-    return entries.map(({ messageId }) => ({ kind: "failed", messageId, name }));
+    return entries.map(({ messageId }) => ({ kind: "failed", messageId, name: errorName(error) }));
   }
 }
 

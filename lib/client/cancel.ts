@@ -2,7 +2,7 @@ import { isHeld, noProgress } from "../core/claim.ts";
 import type { JobRow } from "../core/claim.ts";
 import { stepParts } from "../core/config.ts";
 import type { Op } from "../core/config.ts";
-import { replyOf, replyText } from "../core/reply.ts";
+import { replyOf, replyText, replyTtlS } from "../core/reply.ts";
 import type { Reply } from "../core/reply.ts";
 import type { Clock, JobTable } from "../ports.ts";
 import type { ReplyOf } from "./job.ts";
@@ -38,7 +38,7 @@ export async function cancel<O extends Op>(
         nowMs,
         reply: replyText(cancelledReply(jobId, row, nowMs)),
         status: "cancelled",
-        ttlS: Math.ceil(nowMs / 1_000) + ttlDays * 86_400,
+        ttlS: replyTtlS(nowMs, ttlDays),
       });
       if (ended.kind === "stored") return { kind: "cancelled" };
     }

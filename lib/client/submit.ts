@@ -1,3 +1,4 @@
+import { errorName } from "../core/error-name.ts";
 import type { Op } from "../core/config.ts";
 import type { Fault } from "../core/envelope.ts";
 import { lanes } from "../core/lane.ts";
@@ -69,7 +70,7 @@ export async function submitBatch(
       if (prepared.upload !== undefined) await outbox.upload(prepared.upload);
       entries.push({ ...prepared.message, index });
     } catch (error) {
-      tell(index, job.jobId, { kind: "failed", name: nameOf(error) });
+      tell(index, job.jobId, { kind: "failed", name: errorName(error) });
     }
   });
   entries.sort((a, b) => a.index - b.index);
@@ -98,7 +99,7 @@ async function sendChunk(
   for (let round = 1; ; round += 1) {
     const sent = await outbox.sendMany(waiting).catch(
       // The SDK has tried three times already: the whole request failed, and so did each of its entries.
-      (error: unknown) => waiting.map(() => ({ kind: "failed", name: nameOf(error), again: false }) as const),
+      (error: unknown) => waiting.map(() => ({ kind: "failed", name: errorName(error), again: false }) as const),
     );
     const again: Entry[] = [];
     for (const [place, entry] of waiting.entries()) {
@@ -110,10 +111,6 @@ async function sendChunk(
     waiting = again;
     await clock.sleep(roundMsBase * 2 ** (round - 1) * (0.5 + clock.jitter()));
   }
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : "Error";
 }
 
 /** One iterator, several hands: each takes the next item when it is done with its last. */

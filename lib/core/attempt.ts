@@ -43,11 +43,10 @@ export type Attempted =
   | { readonly kind: "failed"; readonly failure: Failure; readonly usage: Usage; readonly tookMs: number }
   | {
       readonly kind: "cut";
-      readonly by: Exclude<Cut, "attempt" | "lease-lost">;
+      readonly by: Exclude<Cut, "attempt">;
       readonly usage: Usage;
       readonly tookMs: number;
-    }
-  | { readonly kind: "cut"; readonly by: "lease-lost"; readonly usage: Usage; readonly tookMs: number };
+    };
 
 /** Whether an attempt is taken off the job's life: a target that had no room has done nothing for it. */
 export function spendsLife(attempted: Attempted): boolean {

@@ -12,7 +12,7 @@ const cutPauseMs = 2_000;
 const raiseAfterCutMs = 5_000;
 const raiseEveryMs = 2_000;
 /** The limit that was throttled is tried again only this long after its cut. */
-const retryCutFromMs = 30_000;
+const retryCutFromMs = 45_000;
 
 /** The limit in force: the learned one, never above the configured maximum. */
 export function limitOf(head: Head | undefined, { limitStart, limitMax }: LimitBounds): number {

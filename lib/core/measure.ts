@@ -69,6 +69,7 @@ export function measurements(event: Noted): readonly Measurement[] {
     case "invoked":
       return [ms("BilledWaitMs", event.billedWaitMs, by), ms("OverheadMs", event.overheadMs, by)];
     case "parked":
+    case "hidden":
     case "fallback":
     case "payload":
     case "stage":

@@ -27,7 +27,9 @@ export type Noted = Tags &
     /** A message that another delivery, an earlier reply or a copy in this batch makes superfluous. */
     | { readonly kind: "duplicate"; readonly why: "done" | "held" | "same-message" }
     | { readonly kind: "refused"; readonly field: string }
-    | { readonly kind: "parked"; readonly reason: ParkReason; readonly field?: string }
+    | { readonly kind: "parked"; readonly reason: ParkReason }
+    /** A message whose job this delivery does not run. */
+    | { readonly kind: "hidden"; readonly why: string; readonly delayS: number }
     | { readonly kind: "stage"; readonly stage: string }
     | { readonly kind: "step-skipped"; readonly reason: string }
     | { readonly kind: "lease-taken"; readonly waitMs: number; readonly atOnce: boolean }

@@ -21,6 +21,11 @@ export type ReplyCode =
   | "dead_lettered"
   | "internal_error";
 
+/** When the row of a job that ends now may go, in epoch seconds: DynamoDB's TTL takes nothing finer. */
+export function replyTtlS(nowMs: number, ttlDays: number): number {
+  return Math.ceil(nowMs / 1_000) + ttlDays * 86_400;
+}
+
 export type ReplyStatus = "succeeded" | "failed" | "cancelled" | "expired";
 
 /** Why a job has no output. `message` is for the person who reads it at night. */

@@ -1,7 +1,16 @@
 import type { Reply } from "./reply.ts";
 
 /** Why a message is handed back with a delay. */
-export type RequeueCause = "capacity" | "paused" | "circuit_open" | "transient" | "hung" | "bell" | "no-time";
+export type RequeueCause =
+  | "capacity"
+  | "paused"
+  | "circuit_open"
+  | "transient"
+  | "hung"
+  | "bell"
+  | "no-time"
+  /** Something of ours, or below us, failed. */
+  | "trouble";
 
 /** Why a message waits in the parked queue for an operator. */
 export type ParkReason = "not_an_envelope" | "invalid_envelope" | "job_id_reused" | "dead_lettered";
@@ -9,7 +18,7 @@ export type ParkReason = "not_an_envelope" | "invalid_envelope" | "job_id_reused
 /** What becomes of a message whose job this delivery does not hold. */
 export type Unclaimed =
   /** Nothing to write: acknowledged. */
-  | { readonly kind: "acknowledge"; readonly why: "done" | "ignored" | "answered" }
+  | { readonly kind: "acknowledge" }
   /** Not ours to run now: hidden, then reported. */
   | {
       readonly kind: "hide";
@@ -24,6 +33,6 @@ export type Settlement =
   /** Stored under the claim, then acknowledged. */
   | { readonly kind: "reply"; readonly reply: Reply }
   /** Claim given back with `notBefore`, then the message hidden, then reported. */
-  | { readonly kind: "requeue"; readonly delayS: number; readonly cause: RequeueCause | "trouble" }
+  | { readonly kind: "requeue"; readonly delayS: number; readonly cause: RequeueCause }
   /** Another holds the claim by now: nothing is written, the message is reported. */
   | { readonly kind: "lost" };

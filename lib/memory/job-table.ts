@@ -1,7 +1,8 @@
+import type { StageRow } from "../core/stage.ts";
 import { afterComplete, afterExtend, afterGiveBack, isHeldBy, noProgress, storable } from "../core/claim.ts";
-import type { Claim, ClaimAnswer, ClaimAsk, JobRow, ReleaseAsk } from "../core/claim.ts";
+import type { Claim, ClaimAnswer, ClaimAsk, Completed, JobRow, ReleaseAsk } from "../core/claim.ts";
 import { claimGraceMs, rowFormat } from "../core/limits.ts";
-import type { CompleteAsk, Completed, JobTable, StageRow } from "../ports.ts";
+import type { CompleteAsk, JobTable } from "../ports.ts";
 
 type Clause = (row: JobRow) => boolean;
 

@@ -1,7 +1,7 @@
+import { errorName } from "../core/error-name.ts";
 import type { Head } from "../core/lease.ts";
 import { sameHead } from "../core/limit.ts";
 import type { World } from "../ports.ts";
-import { errorName } from "./trouble.ts";
 
 /** Heads are read again when they are older than this: a learned limit or a pause is late by no more. */
 const freshMs = 1_000;

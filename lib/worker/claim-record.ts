@@ -1,3 +1,4 @@
+import { errorName } from "../core/error-name.ts";
 import { verdict } from "../core/claim.ts";
 import type { Claim, ClaimAsk, JobRow, Verdict } from "../core/claim.ts";
 import { endings } from "../core/endings.ts";
@@ -10,7 +11,7 @@ import { endedAs, failed } from "./replies.ts";
 import { hidingFacts, Run } from "./run.ts";
 import { giveBack, settleRun, settleUnclaimed } from "./settle-record.ts";
 import type { Settled } from "./settle-record.ts";
-import { errorName, isInfrastructure } from "./trouble.ts";
+import { isInfrastructure } from "./trouble.ts";
 
 /** What is done under a claim; it answers how the job goes on. */
 type Act = (run: Run) => Promise<Settlement>;
@@ -112,7 +113,7 @@ export async function settleOthers(
       return hide(invocation, delivery, heldDelayS(hiding), "released");
     case "done":
       telemetry.note({ kind: "duplicate", jobId, lane, why: "done" });
-      return settleUnclaimed(invocation, delivery, { kind: "acknowledge", why: "done" });
+      return settleUnclaimed(invocation, delivery, { kind: "acknowledge" });
     case "held":
       telemetry.note({ kind: "duplicate", jobId, lane, why: "held" });
       return hide(invocation, delivery, heldDelayS({ ...hiding, ...says }), "held");

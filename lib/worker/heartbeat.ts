@@ -1,7 +1,7 @@
+import { errorName } from "../core/error-name.ts";
 import { heartbeatMs, holdMs } from "../core/limits.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Run } from "./run.ts";
-import { errorName } from "./trouble.ts";
 
 /**
  * Beats every 10 s for the jobs that are still running: leases, claims and visibility are extended, cancel is read.

@@ -1,3 +1,4 @@
+import { errorName } from "../core/error-name.ts";
 import type { Lease, LeaseAsk, LeaseOutcome, NoLease, PageRef } from "../core/lease.ts";
 import { holderStopsAtMs } from "../core/lease.ts";
 import { cut, limitOf, pauseDay } from "../core/limit.ts";
@@ -6,7 +7,6 @@ import type { Tags } from "../core/noted.ts";
 import type { World } from "../ports.ts";
 import type { Board } from "./board.ts";
 import { LeaseLine } from "./lease-line.ts";
-import { errorName } from "./trouble.ts";
 
 const renewTriesMax = 3;
 

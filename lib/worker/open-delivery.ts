@@ -3,7 +3,7 @@ import { checkAgainst } from "../core/envelope.ts";
 import type { Envelope, Fault, Read } from "../core/envelope.ts";
 import { readBody, readObject } from "../core/feeds.ts";
 import type { Delivery } from "../core/job.ts";
-import { hasCode, replyText } from "../core/reply.ts";
+import { hasCode, replyText, replyTtlS } from "../core/reply.ts";
 import type { Invocation } from "./invocation.ts";
 import { invalidEnvelope } from "./replies.ts";
 import { settleUnclaimed } from "./settle-record.ts";
@@ -24,7 +24,7 @@ export async function openDelivery(invocation: Invocation, delivery: Delivery): 
       return settled(await answerInvalid(invocation, delivery, read.envelope.jobId, fault));
     }
     case "ignore":
-      return settled(await settleUnclaimed(invocation, delivery, { kind: "acknowledge", why: "ignored" }));
+      return settled(await settleUnclaimed(invocation, delivery, { kind: "acknowledge" }));
     case "refused":
       return settled(await refuse(invocation, delivery, read.fault));
     case "invalid":
@@ -78,11 +78,11 @@ async function answerInvalid(
     nowMs,
     reply: replyText(invalidEnvelope(invocation.worker, delivery, jobId, fault)),
     status: "failed",
-    ttlS: Math.floor(nowMs / 1_000) + config.replies.ttlDays * 86_400,
+    ttlS: replyTtlS(nowMs, config.replies.ttlDays),
   });
   // A copy of an envelope that was refused, or the same message again after a lost answer, has its reply.
   if (answered.kind === "stored" || hasCode(answered.row?.reply, "invalid_envelope"))
-    return settleUnclaimed(invocation, delivery, { kind: "acknowledge", why: "answered" });
+    return settleUnclaimed(invocation, delivery, { kind: "acknowledge" });
   return settleUnclaimed(invocation, delivery, { kind: "park", reason: "invalid_envelope", detail: faultText(fault) });
 }
 

@@ -1,3 +1,4 @@
+import { errorName } from "../core/error-name.ts";
 import { dedupe } from "../core/batch.ts";
 import type { Delivery } from "../core/job.ts";
 import { recordsConcurrencyMax } from "../core/limits.ts";
@@ -10,7 +11,6 @@ import { processRecord } from "./process-record.ts";
 import { hidingFacts } from "./run.ts";
 import { settleUnclaimed } from "./settle-record.ts";
 import type { Settled } from "./settle-record.ts";
-import { errorName } from "./trouble.ts";
 
 /**
  * Runs the records of one invocation and answers the message ids that must come again. It answers before the

@@ -108,7 +108,6 @@ function attemptedOf(answer: ModelAnswer, nowMs: number, startedAtMs: number): A
 /** Our own attempt bound means that the target hangs; every other cut is about us, not about the target. */
 function cutShort(by: Cut, params: JsonObject, tookMs: number): Attempted {
   const usage: Usage = { ...noUsage, possiblyBilledTokens: estimateTokens(params) };
-  if (by === "lease-lost") return { kind: "cut", by, usage, tookMs };
   if (by !== "attempt") return { kind: "cut", by, usage, tookMs };
   const failure: Failure = { kind: "hung", name: "AttemptTimeout" };
   return { kind: "failed", failure, usage, tookMs };

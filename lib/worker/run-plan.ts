@@ -35,11 +35,8 @@ interface Seen {
   /** The largest window that has refused the prompt. */
   tooLongFor?: number;
   /** An answer that the config wants another model to better: the job's own if none does. */
-  refusal?: JobReply;
+  refusal?: { readonly step: Step; readonly output: JsonObject };
 }
-
-/** An attempt whose end says something about its target, or whose lease was lost under it. */
-type Judged = Exclude<Attempted, { kind: "cut"; by: Exclude<Cut, "attempt" | "lease-lost"> }>;
 
 /** How a step was left without an answer, or how the job goes on. */
 type StepEnd = { readonly kind: "left"; readonly outcome: StepOutcome } | Settlement;
@@ -47,8 +44,17 @@ type StepEnd = { readonly kind: "left"; readonly outcome: StepOutcome } | Settle
 /** Walks the steps of a claimed job until one answers, or until the rules say how it goes on. */
 export async function runPlan(run: Run, steps: readonly Step[], params: JsonObject): Promise<Settlement> {
   run.firstStep = steps[0]?.name;
-  const need = needOf(run.job.op, params);
   const seen: Seen = {};
+  const end = await walkChain(run, steps, params, seen);
+  // A refusal was paid for, and it is an answer: only a better one, a cancel or another holder goes before it.
+  const isBetter = end.kind === "lost" || (end.kind === "reply" && (end.reply.ok || end.reply.status === "cancelled"));
+  if (seen.refusal === undefined || isBetter) return end;
+  const { step, output } = seen.refusal;
+  return endedAs(run, { kind: "succeeded", output }, step);
+}
+
+async function walkChain(run: Run, steps: readonly Step[], params: JsonObject, seen: Seen): Promise<Settlement> {
+  const need = needOf(run.job.op, params);
   const outcomes = new Map<string, StepOutcome>();
   let onWalk = steps;
 
@@ -69,9 +75,9 @@ export async function runPlan(run: Run, steps: readonly Step[], params: JsonObje
         onWalk = steps.filter(({ name }) => next.steps.includes(name));
         break;
       case "requeue":
-        return seen.refusal ?? requeue(run, next.cause, next.knownWaitMs);
+        return requeue(run, next.cause, next.knownWaitMs);
       case "fail":
-        return seen.refusal ?? failed(run, next.error);
+        return failed(run, next.error);
     }
   }
 }
@@ -100,7 +106,8 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
     account(run, step, tried);
     if (tried.kind === "answered" && run.invocation.worker.config.logPayloads)
       run.note({ kind: "payload", params, output: tried.output }, step.name);
-    if (tried.kind === "cut" && tried.by !== "lease-lost") return afterCut(run, step, attempt, tried.by);
+    const cut = tried.kind === "cut" ? afterCut(run, step, attempt, tried.by) : undefined;
+    if (cut !== undefined) return cut;
     const failure = judge(run, step, tried, attempt, walk);
     if (failure.kind === "reply") return failure;
 
@@ -123,12 +130,12 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
 }
 
 /** What an attempt that ran to its end brought: the job's answer, or a failure. */
-function judge(run: Run, step: Step, tried: Judged, attempt: number, { seen }: Walk): JobReply | Failure {
+function judge(run: Run, step: Step, tried: Attempted, attempt: number, { seen }: Walk): JobReply | Failure {
   switch (tried.kind) {
     case "failed":
       if (tried.failure.kind === "context") outgrown(step, seen);
       return tried.failure;
-    case "cut":
+    case "cut": // of all cuts only a lost lease comes here: the step is asked again
       return { kind: "transient", name: "LeaseLost" };
     case "answered": {
       const { output, stopReason } = tried;
@@ -137,11 +144,12 @@ function judge(run: Run, step: Step, tried: Judged, attempt: number, { seen }: W
         outgrown(step, seen);
         return overflow;
       }
+      if (stopReason !== undefined && step.fallbackOn.includes(stopReason)) {
+        seen.refusal ??= { step, output };
+        return { kind: "target", name: stopReason };
+      }
       run.steps.push({ step: step.name, outcome: "answered", attempts: attempt });
-      const answer = endedAs(run, { kind: "succeeded", output }, step);
-      if (stopReason === undefined || !step.fallbackOn.includes(stopReason)) return answer;
-      seen.refusal ??= answer;
-      return { kind: "target", name: stopReason };
+      return endedAs(run, { kind: "succeeded", output }, step);
     }
   }
 }
@@ -152,7 +160,8 @@ function outgrown({ contextWindow = 0 }: Step, seen: Seen): void {
 }
 
 /** A request that was cut short says nothing about its target; what it means for the job depends on who cut it. */
-function afterCut(run: Run, step: Step, attempt: number, by: Exclude<Cut, "attempt" | "lease-lost">): StepEnd {
+function afterCut(run: Run, step: Step, attempt: number, by: Exclude<Cut, "attempt">): StepEnd | undefined {
+  if (by === "lease-lost") return undefined;
   const left = leave(run, attempt + 1, { step: step.name, kind: "cut" });
   switch (by) {
     case "deadline":

@@ -1,12 +1,14 @@
 import type { Cut } from "../core/attempt.ts";
+import { progressFrom } from "../core/claim.ts";
 import type { Claim, JobRow, Progress } from "../core/claim.ts";
+import { stepParts } from "../core/config.ts";
 import type { Delivery, Job } from "../core/job.ts";
 import type { Hiding } from "../core/release.ts";
 import type { Happened, Tags } from "../core/noted.ts";
 import type { StepReport } from "../core/reply.ts";
-import type { Stage } from "../core/stage.ts";
+import type { Stage, StageRow } from "../core/stage.ts";
 import { stageText } from "../core/stage.ts";
-import type { Clock, StageRow } from "../ports.ts";
+import type { Clock } from "../ports.ts";
 import type { Board } from "./board.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Doing } from "./meter.ts";
@@ -39,7 +41,10 @@ export class Run {
     this.delivery = delivery;
     this.job = job;
     this.claim = claim;
-    this.progress = progressOf(row);
+    this.progress = progressFrom(
+      (name) => row[name],
+      (name) => row.usage[name],
+    );
     this.signal = this.#abort.signal;
     this.claimedAtMs = invocation.worker.world.clock.nowMs();
     this.#stageAtMs = this.claimedAtMs;
@@ -119,8 +124,7 @@ export class Run {
 }
 
 function targetTags(step: string | undefined): Pick<Tags, "model" | "target"> {
-  const [model, target] = step?.split("@") ?? [];
-  return { ...(model === undefined ? {} : { model }), ...(target === undefined ? {} : { target }) };
+  return step === undefined ? {} : stepParts(step);
 }
 
 function doing(stage: Stage): Doing {
@@ -135,11 +139,6 @@ function doing(stage: Stage): Doing {
     case "attempt":
       return "asking";
   }
-}
-
-function progressOf(row: JobRow): Progress {
-  const { attempts, requests, requeues, releases, bellCuts, bugs, sleptMs, leaseWaitMs, providerMs, usage } = row;
-  return { attempts, requests, requeues, releases, bellCuts, bugs, sleptMs, leaseWaitMs, providerMs, usage };
 }
 
 /** What bounds every hiding of this message; before its envelope is read there is no job. */

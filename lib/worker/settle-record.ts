@@ -1,15 +1,15 @@
+import type { Completed } from "../core/claim.ts";
+import { errorName } from "../core/error-name.ts";
 import { afterGiveBack } from "../core/claim.ts";
 import type { Delivery } from "../core/job.ts";
 import { storeMsMax, storeRetryMs } from "../core/limits.ts";
 import type { Reply } from "../core/reply.ts";
-import { replyText } from "../core/reply.ts";
+import { replyText, replyTtlS } from "../core/reply.ts";
 import type { Settlement, Unclaimed } from "../core/settlement.ts";
-import type { Completed } from "../ports.ts";
 import { inTime, lastTry } from "./in-time.ts";
 import type { Invocation } from "./invocation.ts";
 import { endedAs } from "./replies.ts";
 import type { Run } from "./run.ts";
-import { errorName } from "./trouble.ts";
 
 /** What the batch response says of a record: deleted by Lambda, or handed out again. */
 export type Settled = "acknowledged" | "again";
@@ -23,6 +23,7 @@ export async function settleUnclaimed(invocation: Invocation, delivery: Delivery
       invocation.visibility.forget(delivery);
       return "acknowledged";
     case "hide":
+      telemetry.note({ kind: "hidden", messageId, lane: delivery.lane, why: end.why, delayS: end.delayS });
       await inTime(invocation, invocation.visibility.hide(delivery, end.delayS));
       return "again";
     case "park":
@@ -86,8 +87,7 @@ async function requeue(run: Run, { delayS, cause }: Settlement & { kind: "requeu
   run.show({ kind: "requeued", untilMs: notBeforeMs });
   const given = await giveBack(run, notBeforeMs);
   if (given !== "given-back") return given;
-  if (cause === "trouble") telemetry.note({ ...run.tags, kind: "trouble", what: "run", error: "again" });
-  else telemetry.note({ ...run.tags, kind: "requeued", cause, delayS });
+  telemetry.note({ ...run.tags, kind: "requeued", cause, delayS });
   await inTime(run.invocation, run.invocation.visibility.hide(run.delivery, delayS));
   return "again";
 }
@@ -138,7 +138,7 @@ function complete(run: Run, reply: Reply, text: string): Promise<Completed> {
     nowMs,
     reply: text,
     status: reply.status,
-    ttlS: Math.floor(nowMs / 1_000) + config.replies.ttlDays * 86_400,
+    ttlS: replyTtlS(nowMs, config.replies.ttlDays),
     progress: run.progress,
   });
 }

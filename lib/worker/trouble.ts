@@ -1,9 +1,3 @@
-/** The class of an error: all of it that a log line, a metric or a reply may carry. */
-export function errorName(error: unknown): string {
-  if (error instanceof Error) return error.name;
-  return typeof error;
-}
-
 /** Thrown where what is below us failed and no adapter threw: the message comes again, nobody is answered. */
 export class Infrastructure extends Error {
   override readonly name: string;

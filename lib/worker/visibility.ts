@@ -1,7 +1,7 @@
+import { errorName } from "../core/error-name.ts";
 import type { Delivery } from "../core/job.ts";
 import { hideBeyondHoldMs, holdMs } from "../core/limits.ts";
 import type { Queue, Telemetry } from "../ports.ts";
-import { errorName } from "./trouble.ts";
 
 /**
  * Every ChangeMessageVisibility of one invocation. A hiding waits for the heartbeats' calls that are under way: none of
