@@ -170,9 +170,9 @@ const targetWordings: readonly RegExp[] = [
   /on-demand throughput isn['’]t supported/i,
   /\bdo(?:es not|esn['’]t) support (?:on-demand throughput|(?:the|this) model)/i, // This action doesn't support the model that you provided.
   /account is not authorized to invoke/i, // model access, in one of its older words
-  /operation not allowed/i, // an account or a region that may not use the model
+  /^operation not allowed/i, // an account or a region that may not use the model
   /not available for this model/i, // data retention mode 'default' is not available for this model
-  /service tier|reservation not found/i, // the tier is the config's, and models differ in theirs
+  /service tier|^reservation not found/i, // the tier is the config's, and models differ in theirs
   /model (?:identifier|id)\b.*\b(?:is )?(?:invalid|not supported|not enabled)/i, // The provided model identifier is invalid.
   /this model do(?:es not|esn['’]t) support/i, // This model doesn't support tool use in streaming mode.
   /use case details/i,

@@ -143,7 +143,21 @@ describe("a refused request is the target's fault when its text says so", () => 
     "Model use case details have not been submitted for this account. Fill out the Anthropic use case details form.",
     "The maximum tokens you requested exceeds the model limit of 10000. Try again with a lower value.",
     "This model version has reached the end of its life.",
+    "The provided model doesn't support on-demand throughput.",
+    "This model does not support tool use.",
+    "Your account is not authorized to invoke this API operation.",
+    "Operation not allowed",
+    "data retention mode 'default' is not available for this model",
+    "service tier provided is invalid",
+    "Reservation not found.",
+    "The model returned the following errors: max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-x",
   ])("%s", (message) => expect(kindOf({ name: "ValidationException", status: 400, message })).toBe("target"));
+
+  test.each([
+    "Expected toolResult blocks at messages.2.content for the following Ids: tooluse_1",
+    "A conversation must alternate between user and assistant roles.",
+    "Malformed input request: #/messages/0: required key [content] not found, please reformat your input and try again.",
+  ])("but not: %s", (message) => expect(kindOf({ name: "ValidationException", status: 400, message })).toBe("fatal"));
 });
 
 const tooLong = [
