@@ -26,7 +26,7 @@ function withJobs(world: MemoryWorld, verbs: Partial<World["jobs"]>): World {
 }
 
 describe("a job that goes well", () => {
-  test("goes waiting, take, attempt=1, ask, return, reply", async () => {
+  test("is delivered, claimed, waits, takes its lease, makes its attempt, and is replied to", async () => {
     const service = aService();
     service.send();
     expect(await service.invoke()).toEqual([]);
@@ -163,6 +163,49 @@ describe("a job whose target fails", () => {
     expect(service.reply()).toBeUndefined();
     await service.drain();
     expect(service.reply()).toMatchObject({ ok: true });
+  });
+});
+
+describe("a refusal that the config wants another model to better", () => {
+  const { fast } = config.models;
+  const wary = {
+    ...config,
+    models: { ...config.models, fast: { ...fast, fallbackOn: ["content_filtered"] } },
+  } as typeof config;
+  const refused = { when: west, do: { kind: "answer", stopReason: "content_filtered" } } as const;
+  const run = async (...others: NonNullable<ScriptText["rules"]>) => {
+    const service = aService({ config: wary, script: { rules: [refused, ...others] } });
+    service.send({ fallback: "none" });
+    const again = await service.invoke();
+    return { reply: service.reply(), again };
+  };
+
+  test("is bettered by the next target that answers", async () => {
+    expect((await run()).reply).toMatchObject({
+      ok: true,
+      output: { stopReason: "end_turn" },
+      meta: { target: "east", attempts: 2 },
+    });
+  });
+
+  test.each(["denied", "invalid", "throttled", "internal"] as const)(
+    "is the answer, with all attempts told, where the next target says %s",
+    async (error) => {
+      const { reply, again } = await run({ do: { kind: "fail", error } });
+      expect(again).toEqual([]);
+      expect(reply).toMatchObject({ ok: true, output: { stopReason: "content_filtered" }, meta: { target: "west" } });
+      expect(reply?.meta.attempts).toBeGreaterThan(1);
+      expect(reply?.meta.steps.map(({ step, outcome }) => `${step} ${outcome}`)).toContain(
+        "fast@west content_filtered",
+      );
+    },
+  );
+
+  test("is an answer like any other where the config names no such cause", async () => {
+    const service = aService({ script: { rules: [refused] } });
+    service.send();
+    await service.invoke();
+    expect(service.reply()).toMatchObject({ ok: true, meta: { target: "west", attempts: 1 } });
   });
 });
 
@@ -398,7 +441,7 @@ describe("when what is below fails", () => {
     expect(requests(service)).toHaveLength(1);
   });
 
-  test("a claim that another took over writes nothing and is reported", async () => {
+  test("a claim that cannot be extended is given up before another may take it: nothing is written, the message comes again", async () => {
     const service = aService({ script: { latency: 100_000 }, around: (world) => withJobs(world, { extend: down }) });
     service.send();
     expect(await service.invoke()).toHaveLength(1);
