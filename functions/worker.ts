@@ -2,14 +2,16 @@ import { readFileSync } from "node:fs";
 import middy from "@middy/core";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { powertoolsTelemetry } from "../lib/aws/telemetry.ts";
-import { awsWorker, settingsOf } from "../lib/aws/world.ts";
+import { awsWorld, identityOf, settingsOf, withOwnBucket } from "../lib/aws/world.ts";
 import { checkConfig } from "../lib/config.ts";
 import { batchResponse, deliveryOf } from "../lib/core/batch.ts";
+import { openWorker } from "../lib/worker/open-worker.ts";
 import { processBatch } from "../lib/worker/process-batch.ts";
 
 const telemetry = powertoolsTelemetry("sluice");
 const config = checkConfig(JSON.parse(readFileSync(new URL("./sluice.config.json", import.meta.url), "utf8")));
-const worker = awsWorker(config, settingsOf(process.env), telemetry);
+const settings = settingsOf(process.env);
+const worker = openWorker(awsWorld(settings, telemetry), withOwnBucket(config, settings), identityOf(settings));
 
 /** Runs the jobs of one lane's queue; its answer names the messages that must come again. */
 export const handler = middy<SQSEvent, SQSBatchResponse>()

@@ -43,14 +43,9 @@ const floors: readonly { readonly says: string; readonly floor: RegExp; readonly
     standsOn: /^lib\/(core|worker|memory)\/|^lib\/ports\.ts$/,
   },
   {
-    says: "the adapters know the SDK",
-    floor: /^lib\/aws\/(?!world\.ts$)/,
+    says: "the adapters know the SDK and no worker",
+    floor: /^lib\/aws\//,
     standsOn: /^lib\/(core|aws)\/|^lib\/ports\.ts$|^node:|^@aws-sdk|^@smithy|^@aws-lambda-powertools/,
-  },
-  {
-    says: "the world of AWS makes the worker that runs on it",
-    floor: /^lib\/aws\/world\.ts$/,
-    standsOn: /^lib\/(core|worker|aws)\/|^lib\/ports\.ts$|^node:/,
   },
   {
     says: "the client stands on the adapters and sees no worker",

@@ -3,11 +3,7 @@ import type { Config } from "../core/config.ts";
 import type { Lane } from "../core/lane.ts";
 import { isLane, lanes } from "../core/lane.ts";
 import { paramsPrefix } from "../core/limits.ts";
-import { ledgersOf } from "../core/plan.ts";
 import type { Telemetry, World } from "../ports.ts";
-import { Board } from "../worker/board.ts";
-import type { Worker } from "../worker/invocation.ts";
-import { LeaseDesk } from "../worker/lease-desk.ts";
 import { bedrockModels } from "./bedrock.ts";
 import { dynamoClient, s3Client, sqsClient } from "./clients.ts";
 import { systemClock } from "./clock.ts";
@@ -47,10 +43,10 @@ export function settingsOf(env: Readonly<Record<string, string | undefined>>): S
   };
 }
 
-/** A worker on AWS. It makes clients and asks nobody: whatever is wrong below shows with the first record. */
-export function awsWorker(config: Config, settings: Settings, telemetry: Telemetry): Worker {
+/** The World on AWS. Clients are made, and nobody is asked. */
+export function awsWorld(settings: Settings, telemetry: Telemetry): World {
   const dynamo = dynamoClient();
-  const world: World = {
+  return {
     clock: systemClock,
     jobs: createJobTable(dynamo, settings.jobTable, systemClock),
     leases: createLeaseTable(dynamo, settings.leaseTable),
@@ -59,17 +55,19 @@ export function awsWorker(config: Config, settings: Settings, telemetry: Telemet
     objects: createObjects(s3Client(), settings.bucket),
     telemetry,
   };
-  const board = new Board(world, ledgersOf(config));
-  // Big params that a client sends lie in the stack's own bucket, whose name no config can know before the deploy.
-  const buckets = [...config.paramsRef.buckets, `${settings.bucket}/${paramsPrefix}`];
+}
+
+/** Big params that a client sends lie in the stack's own bucket, whose name no config can know before the deploy. */
+export function withOwnBucket(config: Config, { bucket }: Pick<Settings, "bucket">): Config {
+  return { ...config, paramsRef: { buckets: [...config.paramsRef.buckets, `${bucket}/${paramsPrefix}`] } };
+}
+
+/** Who this container is; contents are named by their SHA-256. */
+export function identityOf({ lane, workerVersion }: Settings) {
   return {
-    config: { ...config, paramsRef: { buckets } },
-    world,
-    board,
-    desk: new LeaseDesk(world, board),
-    lane: settings.lane,
-    name: `${settings.lane}-${systemClock.newId()}`,
-    version: settings.workerVersion,
-    digest: (text) => createHash("sha256").update(text).digest("hex"),
+    lane,
+    name: `${lane}-${systemClock.newId()}`,
+    version: workerVersion,
+    digest: (text: string): string => createHash("sha256").update(text).digest("hex"),
   };
 }

@@ -2,7 +2,7 @@ import { isHeld, noProgress } from "../core/claim.ts";
 import type { JobRow } from "../core/claim.ts";
 import { stepParts } from "../core/config.ts";
 import type { Op } from "../core/config.ts";
-import { replyOf, replyText, replyTtlS } from "../core/reply.ts";
+import { noMeta, replyOf, replyText, replyTtlS } from "../core/reply.ts";
 import type { Reply } from "../core/reply.ts";
 import type { Clock, JobTable } from "../ports.ts";
 import type { ReplyOf } from "./job.ts";
@@ -51,11 +51,11 @@ export async function cancel<O extends Op>(
 /** What the row knows: a job that no worker has claimed has no model, no metadata and no history here. */
 function cancelledReply(jobId: string, row: JobRow | undefined, nowMs: number): Reply {
   const known = { enqueuedAtMs: nowMs, startedAtMs: nowMs, fence: 0, step: "", ...noProgress, ...row };
-  const { enqueuedAtMs, startedAtMs, fence, step, attempts, leaseWaitMs, providerMs, sleptMs, usage } = known;
+  const { enqueuedAtMs, startedAtMs, fence, step, requests, leaseWaitMs, providerMs, sleptMs, usage } = known;
   const meta = {
+    ...noMeta,
     model: stepParts(step).model,
-    fallbackUsed: false,
-    attempts,
+    attempts: requests,
     deliveries: fence,
     queueMs: Math.max(0, startedAtMs - enqueuedAtMs),
     leaseWaitMs,
@@ -63,9 +63,7 @@ function cancelledReply(jobId: string, row: JobRow | undefined, nowMs: number): 
     totalMs: Math.max(0, nowMs - enqueuedAtMs),
     sleptMs,
     usage,
-    steps: [],
     worker: "client",
-    workerVersion: "",
   };
   return replyOf({ jobId, metadata: {} }, { kind: "cancelled" }, meta);
 }

@@ -1,3 +1,4 @@
+import { noUsage } from "./attempt.ts";
 import type { Usage } from "./attempt.ts";
 import type { Price } from "./config.ts";
 import type { FailureKind } from "./failure.ts";
@@ -62,6 +63,23 @@ export interface ReplyMeta {
   readonly worker: string;
   readonly workerVersion: string;
 }
+
+/** Of a job that no worker has run. */
+export const noMeta: ReplyMeta = {
+  model: "",
+  fallbackUsed: false,
+  attempts: 0,
+  deliveries: 0,
+  queueMs: 0,
+  leaseWaitMs: 0,
+  providerMs: 0,
+  totalMs: 0,
+  sleptMs: 0,
+  usage: noUsage,
+  steps: [],
+  worker: "",
+  workerVersion: "",
+};
 
 interface ReplyBase {
   readonly jobId: string;

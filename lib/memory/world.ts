@@ -2,11 +2,9 @@ import type { Config } from "../core/config.ts";
 import { laneLimits, queueVisibilityS } from "../core/limits.ts";
 import type { Lane } from "../core/lane.ts";
 import type { Noted } from "../core/noted.ts";
-import { ledgersOf } from "../core/plan.ts";
 import type { World } from "../ports.ts";
-import { Board } from "../worker/board.ts";
 import type { Worker } from "../worker/invocation.ts";
-import { LeaseDesk } from "../worker/lease-desk.ts";
+import { openWorker } from "../worker/open-worker.ts";
 import type { ScriptText } from "./bedrock-script.ts";
 import { createVirtualClock } from "./clock.ts";
 import type { VirtualClock } from "./clock.ts";
@@ -56,16 +54,6 @@ export function createMemoryWorld(at: {
 
 /** A container of its own on that world; `world` may wrap it, to lose answers or to count calls. */
 export function createMemoryWorker(world: World, config: Config, lane: Lane): Worker {
-  const board = new Board(world, ledgersOf(config));
-  return {
-    config,
-    world,
-    board,
-    desk: new LeaseDesk(world, board),
-    lane,
-    name: `memory-${lane}`,
-    version: "0",
-    // Long enough for tests to tell contents apart, and the same wherever it is computed.
-    digest: (text) => text,
-  };
+  // The text itself tells contents apart, and is the same wherever it is computed.
+  return openWorker(world, config, { lane, name: `memory-${lane}`, version: "0", digest: (text) => text });
 }

@@ -1,9 +1,8 @@
-import { noUsage } from "../core/attempt.ts";
 import { endings } from "../core/endings.ts";
 import type { Fault } from "../core/envelope.ts";
 import type { Delivery } from "../core/job.ts";
 import type { Step } from "../core/plan.ts";
-import { endingOf, replyOf } from "../core/reply.ts";
+import { endingOf, noMeta, replyOf } from "../core/reply.ts";
 import type { Ending, Reply, ReplyError, ReplyMeta } from "../core/reply.ts";
 import type { Settlement } from "../core/settlement.ts";
 import type { Worker } from "./invocation.ts";
@@ -25,17 +24,10 @@ export function failed(run: Run, error: ReplyError): JobReply {
 export function invalidEnvelope(worker: Worker, delivery: Delivery, jobId: string, fault: Fault): Reply {
   const waitedMs = Math.max(0, worker.world.clock.nowMs() - delivery.enqueuedAtMs);
   const meta: ReplyMeta = {
-    model: "",
-    fallbackUsed: false,
-    attempts: 0,
+    ...noMeta,
     deliveries: delivery.receives,
     queueMs: waitedMs,
-    leaseWaitMs: 0,
-    providerMs: 0,
     totalMs: waitedMs,
-    sleptMs: 0,
-    usage: noUsage,
-    steps: [],
     worker: worker.name,
     workerVersion: worker.version,
   };

@@ -2,11 +2,12 @@ import { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startFauxqs } from "../../infra/local/engines.ts";
 import { s3Client, sqsClient } from "../../lib/aws/clients.ts";
-import { awsWorker, settingsOf } from "../../lib/aws/world.ts";
+import { awsWorld, identityOf, settingsOf, withOwnBucket } from "../../lib/aws/world.ts";
 import { prepare } from "../../lib/client/message.ts";
 import { createOutbox } from "../../lib/client/outbox.ts";
 import { checkAgainst } from "../../lib/core/envelope.ts";
 import { readBody } from "../../lib/core/feeds.ts";
+import { openWorker } from "../../lib/worker/open-worker.ts";
 import { a } from "../a.ts";
 import { createBucket, engineForTests, localClient } from "../contract/engines.ts";
 
@@ -31,8 +32,10 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllEnvs());
 
-const worker = (buckets: readonly string[] = []) =>
-  awsWorker(a.config({ paramsRef: { buckets } }), settingsOf(environment), { note: () => {} });
+const worker = (buckets: readonly string[] = []) => ({
+  config: withOwnBucket(a.config({ paramsRef: { buckets } }), settingsOf(environment)),
+  world: awsWorld(settingsOf(environment), { note: () => {} }),
+});
 
 const refOf = (body: string) => {
   const read = readBody(body);
@@ -68,7 +71,8 @@ describe("a worker on AWS", () => {
 
   test("asks nobody before its first record: what is wrong below costs no cold start", async () => {
     const connect = vi.spyOn(Socket.prototype, "connect");
-    expect(worker().lane).toBe("bg");
+    const { config, world } = worker();
+    expect(openWorker(world, config, identityOf(settingsOf(environment)))).toMatchObject({ lane: "bg" });
     await new Promise(setImmediate);
     expect(connect).not.toHaveBeenCalled();
     connect.mockRestore();

@@ -1,0 +1,22 @@
+import type { Config } from "../core/config.ts";
+import type { Lane } from "../core/lane.ts";
+import { ledgersOf } from "../core/plan.ts";
+import type { World } from "../ports.ts";
+import { Board } from "./board.ts";
+import type { Worker } from "./invocation.ts";
+import { LeaseDesk } from "./lease-desk.ts";
+
+/** Who a worker is, and how it names a job's content. */
+export interface Identity {
+  readonly lane: Lane;
+  readonly name: string;
+  readonly version: string;
+  /** The same text gives the same digest in every process. */
+  readonly digest: (text: string) => string;
+}
+
+/** A container's worker on a World. It asks nobody: whatever is wrong below shows with the first record. */
+export function openWorker(world: World, config: Config, identity: Identity): Worker {
+  const board = new Board(world, ledgersOf(config));
+  return { ...identity, config, world, board, desk: new LeaseDesk(world, board) };
+}
