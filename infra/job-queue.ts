@@ -2,6 +2,7 @@ import { Duration, Names, Stack, Validations } from "aws-cdk-lib";
 import { CfnQueue, Queue, QueueEncryption, RedrivePermission } from "aws-cdk-lib/aws-sqs";
 import type { IQueue, QueueProps } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import { ConfigError } from "../lib/config.ts";
 import type { Lane } from "../lib/core/lane.ts";
 import { laneLimits, queueVisibilityS, sqsRetentionS } from "../lib/core/limits.ts";
 
@@ -90,7 +91,7 @@ export function unfit(lane: Lane, { fifo, ...facts }: QueueFacts): string | unde
 
 function refuseUnfit(lane: Lane, queue: IQueue): void {
   const why = unfit(lane, factsOf(queue));
-  if (why !== undefined) throw new Error(`Sluice: the queue given for ${lane} ${why}`);
+  if (why !== undefined) throw new ConfigError(`Sluice: the queue given for ${lane} ${why}`);
 }
 
 function factsOf(queue: IQueue): QueueFacts {

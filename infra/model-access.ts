@@ -1,6 +1,7 @@
 import { ArnFormat, Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
+import { ConfigError } from "../lib/config.ts";
 import { targetsOf } from "../lib/core/config.ts";
 import type { Config, TargetConfig } from "../lib/core/config.ts";
 import { readModelId } from "../lib/core/model-id.ts";
@@ -94,7 +95,7 @@ function destinations(profileId: string, { step, destinationRegions }: Place): r
   if (destinationRegions !== undefined) return destinationRegions;
   if (profileId.startsWith("us.")) return usDestinations;
   if (profileId.startsWith("global.")) return [""];
-  throw new Error(
+  throw new ConfigError(
     `Sluice: ${step}: where ${profileId} routes to is not known here; set destinationRegions to what ` +
       `\`aws bedrock get-inference-profile --inference-profile-identifier ${profileId}\` lists`,
   );

@@ -5,7 +5,7 @@ import { Code } from "aws-cdk-lib/aws-lambda";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
-import { checkConfig } from "../lib/config.ts";
+import { checkConfig, ConfigError } from "../lib/config.ts";
 import type { ConfigInput } from "../lib/config.ts";
 import type { Config } from "../lib/core/config.ts";
 import { lanes } from "../lib/core/lane.ts";
@@ -43,14 +43,14 @@ export class Sluice extends Construct {
   readonly replies: RepliesBucket;
   readonly workers: Readonly<Record<Lane, WorkerFunction>>;
 
-  /** @throws Error for a config or a queue that cannot work, with the remedy. */
+  /** @throws ConfigError for a config or a queue that cannot work, with the remedy. */
   constructor(scope: Construct, id: string, props: SluiceProps) {
     super(scope, id);
     const { queues = {}, removalPolicy = RemovalPolicy.RETAIN, logRetention = RetentionDays.ONE_MONTH } = props;
     this.config = checkConfig(props.config);
     const idle = unenforced(this.config);
     if (idle.length > 0)
-      throw new Error(
+      throw new ConfigError(
         `Nothing enforces these settings yet, so that they would limit nothing; leave them out: ${idle.join(", ")}`,
       );
     const { ttlDays } = this.config.replies;

@@ -37,15 +37,15 @@ export function defineConfig(config: ConfigInput): ConfigInput {
 
 /**
  * The config, checked, completed with the defaults and frozen.
- * @throws Error that lists every problem, one a line: its path, what is wrong, what to do.
+ * @throws ConfigError that lists every problem, one a line: its path, what is wrong, what to do.
  */
 export function checkConfig(input: unknown): Config {
   const read = configSchema.safeParse(input, { error: phrase });
-  if (!read.success) throw new ConfigError(read.error.issues.flatMap((issue) => problemsOf(issue)));
+  if (!read.success) throw refused(read.error.issues.flatMap((issue) => problemsOf(issue)));
 
   const relations = [chains, arns, groups, windows, budgets];
   const problems = relations.flatMap((relation) => [...relation(read.data)]);
-  if (problems.length > 0) throw new ConfigError(problems);
+  if (problems.length > 0) throw refused(problems);
   return frozen(read.data);
 }
 
@@ -54,13 +54,14 @@ interface Problem {
   readonly message: string;
 }
 
-class ConfigError extends Error {
+/** A config, or what a stack was given beside it, that cannot work; `message` says why and what to do. */
+export class ConfigError extends Error {
   override readonly name = "ConfigError";
+}
 
-  constructor(problems: readonly Problem[]) {
-    const lines = problems.map(({ path, message }) => `  ${path.join(".") || "config"}: ${message}`);
-    super(["The config cannot be used:", ...lines].join("\n"));
-  }
+function refused(problems: readonly Problem[]): ConfigError {
+  const lines = problems.map(({ path, message }) => `  ${path.join(".") || "config"}: ${message}`);
+  return new ConfigError(["The config cannot be used:", ...lines].join("\n"));
 }
 
 // The shape.

@@ -6,6 +6,7 @@ import { readJobs } from "../../lib/client/index.ts";
 import type { Job } from "../../lib/client/index.ts";
 import { readScript } from "../../lib/memory/bedrock-script.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
+import { Fault } from "./fault.ts";
 import type { Options } from "./options.ts";
 import type { Work } from "./run.ts";
 import { firstSamples, firstScript } from "./samples/first.ts";
@@ -20,15 +21,10 @@ export interface Input {
   linesRefused(): number;
 }
 
-/** A file that cannot be used; `message` says which, why, and what to do. */
-export class InputFault extends Error {
-  override readonly name = "InputFault";
-}
-
 /** About what a small model takes. */
 const scriptForFiles: ScriptText = { latency: { meanMs: 600, sigma: 0.5 } };
 
-/** @throws InputFault before anything has been started. `tell` hears of each line that is no job. */
+/** @throws Fault before anything has been started. `tell` hears of each line that is no job. */
 export function readInput(options: Options, tell: (text: string) => void): Input {
   const script = options.scriptFile === undefined ? undefined : scriptIn(options.scriptFile);
   if (options.file === undefined) {
@@ -69,10 +65,10 @@ function scriptIn(file: string): ScriptText {
   try {
     written = JSON.parse(readFileSync(file, "utf8"));
   } catch {
-    throw new InputFault(`${file} is not JSON; a script is one JSON object, as lib/memory/bedrock-script.ts shows`);
+    throw new Fault(`${file} is not JSON; a script is one JSON object, as lib/memory/bedrock-script.ts shows`);
   }
   const read = readScript(written);
-  if (read.kind === "refused") throw new InputFault(`${file} is no script:\n  ${read.problems.join("\n  ")}`);
+  if (read.kind === "refused") throw new Fault(`${file} is no script:\n  ${read.problems.join("\n  ")}`);
   return read.script;
 }
 
@@ -80,16 +76,16 @@ function readable(file: string): void {
   try {
     accessSync(file, constants.R_OK);
   } catch {
-    throw new InputFault(`${file} cannot be read; check the path`);
+    throw new Fault(`${file} cannot be read; check the path`);
   }
-  if (statSync(file).isDirectory()) throw new InputFault(`${file} is a directory; name a file`);
+  if (statSync(file).isDirectory()) throw new Fault(`${file} is a directory; name a file`);
 }
 
-/** @throws InputFault before anything has been started. What the file held is gone. */
+/** @throws Fault before anything has been started. What the file held is gone. */
 export function openReplies(file: string): WriteStream {
   try {
     return createWriteStream(file, { fd: openSync(file, "w") });
   } catch {
-    throw new InputFault(`${file} cannot be written; check the path`);
+    throw new Fault(`${file} cannot be written; check the path`);
   }
 }

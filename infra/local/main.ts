@@ -3,8 +3,10 @@ import type { WriteStream } from "node:fs";
 import { constants } from "node:os";
 import { finished } from "node:stream/promises";
 
+import { ConfigError } from "../../lib/config.ts";
 import type { Reply } from "../../lib/core/reply.ts";
-import { InputFault, openReplies, readInput } from "./input.ts";
+import { Fault } from "./fault.ts";
+import { openReplies, readInput } from "./input.ts";
 import type { Input } from "./input.ts";
 import type { Options } from "./options.ts";
 import { runWork } from "./run.ts";
@@ -50,7 +52,7 @@ export async function start(options: Options): Promise<number> {
     return ending.code() ?? (isClean(result) ? 0 : 1);
   } catch (error) {
     screen.clear();
-    if (error instanceof Error && isTheirs(error)) {
+    if (isTheirs(error)) {
       screen.line(screen.style("red", error.message));
       return 2;
     }
@@ -129,6 +131,6 @@ function endingOf(options: Options, tell: (text: string) => void) {
 }
 
 /** Faults of the person's own files: told without a stack. */
-function isTheirs(error: Error): boolean {
-  return error instanceof InputFault || error.name === "ConfigError" || error.name === "UnknownTarget";
+function isTheirs(error: unknown): error is Error {
+  return error instanceof Fault || error instanceof ConfigError;
 }

@@ -13,6 +13,7 @@ import type { JsonObject } from "../../lib/core/json.ts";
 import { cdkContext } from "../context.ts";
 import { ServiceStack } from "../service-stack.ts";
 import written from "../sluice.config.ts";
+import { Fault } from "./fault.ts";
 
 export interface Synthesized {
   readonly template: JsonObject;
@@ -21,12 +22,7 @@ export interface Synthesized {
   readonly assets: ReadonlyMap<string, string>;
 }
 
-/** A limit for a target that the config does not have. */
-class UnknownTarget extends Error {
-  override readonly name = "UnknownTarget";
-}
-
-/** Throws an Error that names the problem and the remedy for a config or a limit that cannot be used. */
+/** @throws ConfigError for a config that cannot be used, Fault for a limit of a target that it does not have. */
 export function synthesize(limits: Readonly<Record<string, number>>, outdir: string, entry?: string): Synthesized {
   // The rules that CDK and cdk-nag check are checked by `npm run synth`; here they only cost two seconds.
   process.env["CDK_VALIDATION"] ??= "false";
@@ -52,7 +48,7 @@ export function limited(config: ConfigInput, limits: Readonly<Record<string, num
     const target = model?.targets[key];
     if (model === undefined || target === undefined) {
       const known = targetsOf(config).map(({ step }) => step);
-      throw new UnknownTarget(`no target ${name} in the config; known: ${known.join(", ")}`);
+      throw new Fault(`no target ${name} in the config; known: ${known.join(", ")}`);
     }
     const changed = { ...target, limit: { start: limit, max: limit } };
     models[alias] = { ...model, targets: { ...model.targets, [key]: changed } };

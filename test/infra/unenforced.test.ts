@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkConfig } from "../../lib/config.ts";
+import { checkConfig, ConfigError } from "../../lib/config.ts";
 import { unenforced } from "../../infra/unenforced.ts";
 import { template } from "./synth.ts";
 import own from "../../infra/sluice.config.ts";
@@ -35,6 +35,11 @@ describe("a setting that nothing would enforce is named", () => {
   test("and stops the synth", () =>
     expect(() => template({ models: { m: { targets: { t: target } } }, global: { limitMax: 1 } })).toThrow(
       "leave them out: global",
+    ));
+
+  test("as a fault of the config, told without a stack", () =>
+    expect(() => template({ models: { m: { targets: { t: target } } }, global: { limitMax: 1 } })).toThrow(
+      ConfigError,
     ));
 
   test("the repository's own config has none", () => expect(unenforced(checkConfig(own))).toEqual([]));

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { InputFault, readInput } from "../../infra/local/input.ts";
+import { Fault } from "../../infra/local/fault.ts";
+import { readInput } from "../../infra/local/input.ts";
 import type { Input } from "../../infra/local/input.ts";
 import type { Options } from "../../infra/local/options.ts";
 import { sampleJobs } from "../../infra/local/samples/make-jobs.ts";
@@ -66,7 +67,7 @@ describe("what a run sends", () => {
   ])("is refused when the script is %s", async (_says, text, message) => {
     const scriptFile = text === undefined ? join(folder, "nowhere") : await written("script.json", text);
     const read = () => readInput({ ...plain, scriptFile }, unheard);
-    expect(read).toThrow(InputFault);
+    expect(read).toThrow(Fault);
     expect(read).toThrow(message);
   });
 });
