@@ -4,10 +4,10 @@ import type { ReplyError } from "./reply.ts";
 
 /** The endings that no provider causes, each with what happened and what to do about it. */
 export const endings = {
-  invalidEnvelope: ({ field, message }: Fault): ReplyError => ({
+  invalidEnvelope: ({ message }: Fault): ReplyError => ({
     code: "invalid_envelope",
     kind: "envelope",
-    message: `${field}: ${message}`,
+    message,
     retryable: false,
   }),
   notConfigured: (name: string): ReplyError => ({
