@@ -237,11 +237,11 @@ describe("waiting for a lease", () => {
       await over(take({}, 1_000));
       return sent.length - before;
     };
-    const first = await looksOfTwo();
+    const fresh = await looksOfTwo();
     const later = await looksOfTwo();
     await clock.advance(2_001);
     const afterwards = await looksOfTwo();
-    expect(later).toBeLessThan(first);
+    expect(later).toBeLessThan(fresh);
     expect(afterwards).toBeGreaterThan(later);
   });
 
