@@ -124,12 +124,12 @@ describe("a raise by time", () => {
       busy,
       { lim: 13, cutAtMs: t0 - 5_000, cutFrom: 14 },
     ],
-    ["does not reach it within 30 s", { lim: 12, cutAtMs: t0 - 29_999, cutFrom: 13 }, busy, undefined],
+    ["does not reach it within 45 s", { lim: 12, cutAtMs: t0 - 44_999, cutFrom: 13 }, busy, undefined],
     [
       "reaches it then, and forgets it",
-      { lim: 12, cutAtMs: t0 - 30_000, cutFrom: 13 },
+      { lim: 12, cutAtMs: t0 - 45_000, cutFrom: 13 },
       busy,
-      { lim: 13, cutAtMs: t0 - 30_000 },
+      { lim: 13, cutAtMs: t0 - 45_000 },
     ],
   ];
   test.each(rows)("%s", (_says, head, out, after) =>
