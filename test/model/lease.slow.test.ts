@@ -1,0 +1,28 @@
+import { describe, expect, test } from "vitest";
+import { explore } from "./explore.ts";
+import { headMachine } from "./head.ts";
+import { groups, lanes, leaseMachine, longerLease, oneLease, twoPages } from "./lease.ts";
+import type { Scene } from "./lease.ts";
+
+const minutes = { timeout: 300_000 };
+
+describe("the lease protocol breaks no promise", () => {
+  const walks: [says: string, scene: Scene, stepsMax: number][] = [
+    ["wherever two clients for one longer lease may come", longerLease, Infinity],
+    ["in 14 steps with three messages under way", { ...oneLease, underWayMax: 3 }, 14],
+    ["in 14 steps with leases taken and renewed in groups", groups, 14],
+    ["in 14 steps on two pages", twoPages, 14],
+    ["in 20 steps beside a lane of half the share", lanes, 20],
+  ];
+  test.each(walks)("%s", minutes, (says, scene, stepsMax) => {
+    const { states, ...found } = explore(leaseMachine(scene), { stepsMax });
+    console.log(`${states.toLocaleString("en")} states: ${says}`);
+    expect(found).toEqual({});
+  });
+
+  test("in 12 steps with throttles on all pages at once", minutes, () => {
+    const { states, ...found } = explore(headMachine(), { stepsMax: 12 });
+    console.log(`${states.toLocaleString("en")} states of a head`);
+    expect(found).toEqual({});
+  });
+});
