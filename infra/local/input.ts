@@ -1,12 +1,15 @@
 /** What a run sends, and what Bedrock's stand-in does: from files, or the samples. */
-import { accessSync, constants, createWriteStream, openSync, readFileSync, statSync } from "node:fs";
-import type { WriteStream } from "node:fs";
+import { readFileSync } from "node:fs";
 
 import { readJobs } from "../../lib/client/index.ts";
 import type { Job } from "../../lib/client/index.ts";
+import { stepParts, targetsOf } from "../../lib/core/config.ts";
+import type { Config } from "../../lib/core/config.ts";
+import { plan } from "../../lib/core/plan.ts";
 import { readScript } from "../../lib/memory/bedrock-script.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import { Fault } from "./fault.ts";
+import { needReadable } from "./files.ts";
 import type { Options } from "./options.ts";
 import type { Work } from "./run.ts";
 import { firstSamples, firstScript } from "./samples/first.ts";
@@ -21,31 +24,78 @@ export interface Input {
   linesRefused(): number;
 }
 
+/** A file of something else would fill the screen. */
+const linesToldMax = 20;
+
 /** About what a small model takes. */
 const scriptForFiles: ScriptText = { latency: { meanMs: 600, sigma: 0.5 } };
 
-/** @throws Fault before anything has been started. `tell` hears of each line that is no job. */
-export function readInput(options: Options, tell: (text: string) => void): Input {
+/**
+ * @throws Fault before anything has been started. `tell` hears of each line that is no job, and of each model that the
+ * config does not have.
+ */
+export async function readInput(options: Options, config: Config, tell: (text: string) => void): Promise<Input> {
   const script = options.scriptFile === undefined ? undefined : scriptIn(options.scriptFile);
-  if (options.file === undefined) {
+  const { file } = options;
+  if (file === undefined) {
     const samples = firstSamples(Date.now());
     return { work: workOf(samples), script: script ?? firstScript, samples, linesRefused: () => 0 };
   }
 
-  const { file } = options;
-  readable(file);
-  let refused = 0;
-  async function* jobs(): AsyncGenerator<Job> {
-    for await (const line of readJobs(file)) {
-      if (line.kind === "job") {
-        yield line.job;
-      } else {
-        refused++;
-        tell(`${file}:${line.line}: ${line.fault.field}: ${line.fault.message}`);
-      }
+  needReadable(file);
+  let linesRefused = 0;
+  const refuse = (what: string) => {
+    linesRefused++;
+    if (linesRefused <= linesToldMax) tell(what);
+    if (linesRefused === linesToldMax) tell("what else is no job is counted and not named; is this the right file?");
+  };
+  const jobs = jobsIn(file, config, tell, refuse);
+  // One is read before anything starts: a file without any is the wrong file.
+  const first = await jobs.next();
+  if (first.done === true) throw new Fault(`${file} holds no job; write one envelope a line`);
+  return {
+    work: { jobs: followed(first.value, jobs) },
+    script: script ?? scriptForFiles,
+    samples: [],
+    linesRefused: () => linesRefused,
+  };
+}
+
+async function* jobsIn(
+  file: string,
+  config: Config,
+  tell: (text: string) => void,
+  refuse: (what: string) => void,
+): AsyncGenerator<Job, void> {
+  const told = new Set<string>();
+  for await (const line of readJobs(file)) {
+    if (line.kind === "fault") {
+      refuse(`${file}:${line.line}: ${line.fault.message}`);
+      continue;
     }
+    const unknown = unknownIn(line.job, config);
+    if (unknown !== undefined && !told.has(unknown)) tell(`${file}:${line.line}: ${unknown}`);
+    if (unknown !== undefined) told.add(unknown);
+    yield line.job;
   }
-  return { work: { jobs: jobs() }, script: script ?? scriptForFiles, samples: [], linesRefused: () => refused };
+}
+
+async function* followed(first: Job, rest: AsyncIterable<Job>): AsyncGenerator<Job> {
+  yield first;
+  yield* rest;
+}
+
+/** A model that this service does not have may be another worker's, and its job waits for that one. */
+function unknownIn({ model, fallback = "default", lane = "bg" }: Job, config: Config): string | undefined {
+  const planned = plan({ model, fallback, lane }, config);
+  if (planned.kind === "plan") return undefined;
+  const { name } = planned;
+  const steps = targetsOf(config).filter((target) => target.model === stepParts(name).model);
+  const known = steps.length > 0 ? steps.map(({ step }) => step) : Object.keys(config.models);
+  return (
+    `${name === model ? "model" : "fallback"}: ${JSON.stringify(name)} is not in the config (known: ${known.join(", ")}); ` +
+    "it waits for a worker that knows it until its deadline; --timeout ends the run earlier"
+  );
 }
 
 function workOf(samples: readonly Sample[]): Work {
@@ -60,7 +110,7 @@ function workOf(samples: readonly Sample[]): Work {
 }
 
 function scriptIn(file: string): ScriptText {
-  readable(file);
+  needReadable(file);
   let written: unknown;
   try {
     written = JSON.parse(readFileSync(file, "utf8"));
@@ -70,22 +120,4 @@ function scriptIn(file: string): ScriptText {
   const read = readScript(written);
   if (read.kind === "refused") throw new Fault(`${file} is no script:\n  ${read.problems.join("\n  ")}`);
   return read.script;
-}
-
-function readable(file: string): void {
-  try {
-    accessSync(file, constants.R_OK);
-  } catch {
-    throw new Fault(`${file} cannot be read; check the path`);
-  }
-  if (statSync(file).isDirectory()) throw new Fault(`${file} is a directory; name a file`);
-}
-
-/** @throws Fault before anything has been started. What the file held is gone. */
-export function openReplies(file: string): WriteStream {
-  try {
-    return createWriteStream(file, { fd: openSync(file, "w") });
-  } catch {
-    throw new Fault(`${file} cannot be written; check the path`);
-  }
 }

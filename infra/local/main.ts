@@ -3,10 +3,12 @@ import type { WriteStream } from "node:fs";
 import { constants } from "node:os";
 import { finished } from "node:stream/promises";
 
-import { ConfigError } from "../../lib/config.ts";
+import { checkConfig, ConfigError } from "../../lib/config.ts";
 import type { Reply } from "../../lib/core/reply.ts";
+import config from "../sluice.config.ts";
 import { Fault } from "./fault.ts";
-import { openReplies, readInput } from "./input.ts";
+import { needDirectory, openReplies } from "./files.ts";
+import { readInput } from "./input.ts";
 import type { Input } from "./input.ts";
 import type { Options } from "./options.ts";
 import { runWork } from "./run.ts";
@@ -26,16 +28,19 @@ export async function start(options: Options): Promise<number> {
   const screen = screenOn(process.stderr);
   const ending = endingOf(options, (text) => screen.line(text));
 
+  const directory = options.dataDirectory ?? logDirectoryDefault;
   let service: Service | undefined;
   try {
-    const input = readInput(options, (text) => screen.line(screen.style("yellow", text)));
+    const warn = (text: string) => screen.line(screen.style("yellow", text));
+    const input = await readInput(options, checkConfig(config), warn);
+    needDirectory(directory, directoryRemedy(options));
     const replies = options.repliesFile === undefined ? undefined : openReplies(options.repliesFile);
     const show = showOn(screen, input.samples);
     service = await openService(
       {
         ...options,
         script: input.script,
-        logDirectory: options.dataDirectory ?? logDirectoryDefault,
+        logDirectory: directory,
       },
       (news) => show.news(news),
     );
@@ -109,6 +114,12 @@ function print(result: Result, options: Options, service: Service): void {
     ...next.map(([what, where]) => `  ${what.padEnd(10)} ${where}`),
   ];
   process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+function directoryRemedy({ dataDirectory }: Options): string {
+  return dataDirectory === undefined
+    ? "it is for logs; name another one with --data DIR, or start from another directory"
+    : "give --data another one";
 }
 
 /** The first signal, or the time that is up, ends the run in order; a second signal ends the process at once. */

@@ -1,7 +1,8 @@
 /** The command line of `npm start`. */
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-/** What a person asked for, checked. Paths are as typed. */
+/** What a person asked for, checked. Paths hold for this process, wherever they were typed. */
 export interface Options {
   /** Absent: the samples. */
   readonly file?: string;
@@ -40,8 +41,10 @@ export const usage = `Runs the whole service on this machine.
   --help               this text
 
 AWS_ENDPOINT_URL_DYNAMODB, _SQS, _S3 and _BEDROCK_RUNTIME name engines to use instead of the embedded ones.
-kill -USR2 PID kills one busy worker process, to watch its jobs come again. Ctrl-C ends everything.
-Exit code: 0 every job is answered and no lease is left, 1 not so, 2 the command line or the config is wrong.
+Paths are relative to where you type the command.
+kill -USR2 PID kills one busy worker process; its jobs come again within 35 s. Ctrl-C ends everything.
+Exit code: 0 every job is answered and no lease is left, 1 not so, 2 the command line, a file or the config is wrong,
+130 ended by Ctrl-C, 143 by SIGTERM.
 `;
 
 const flags = {
@@ -58,7 +61,9 @@ const flags = {
 
 const environmentsDefault = 2;
 
-export function readOptions(args: readonly string[]): Asked {
+/** `typedIn`: the directory that the person was in; npm starts us in the package's own. */
+export function readOptions(args: readonly string[], typedIn = process.cwd()): Asked {
+  const pathOf = (typed: string) => (typedIn === process.cwd() ? typed : resolve(typedIn, typed));
   let parsed;
   try {
     parsed = parseArgs({ args: [...args], options: flags, allowPositionals: true });
@@ -72,6 +77,8 @@ export function readOptions(args: readonly string[]): Asked {
   if (empty !== undefined) return fault(`--${empty[0]} needs a value`);
   const [file, surplus] = positionals;
   if (surplus !== undefined) return fault(`one file of jobs at a time; leave out ${surplus}`);
+  if (file !== undefined && values.replies !== undefined && resolve(file) === resolve(values.replies))
+    return fault(`--replies ${values.replies} would overwrite the jobs; name another file`);
   const { bedrock } = values;
   if (bedrock !== undefined && bedrock !== "aws")
     return fault(
@@ -95,13 +102,13 @@ export function readOptions(args: readonly string[]): Asked {
   return {
     kind: "run",
     options: {
-      ...(file === undefined ? {} : { file }),
+      ...(file === undefined ? {} : { file: pathOf(file) }),
       json: values.json ?? false,
-      ...(values.replies === undefined ? {} : { repliesFile: values.replies }),
-      ...(values.script === undefined ? {} : { scriptFile: values.script }),
+      ...(values.replies === undefined ? {} : { repliesFile: pathOf(values.replies) }),
+      ...(values.script === undefined ? {} : { scriptFile: pathOf(values.script) }),
       limits,
       bedrock: bedrock ?? "stand-in",
-      ...(values.data === undefined ? {} : { dataDirectory: values.data }),
+      ...(values.data === undefined ? {} : { dataDirectory: pathOf(values.data) }),
       environmentsMax: environmentsMax ?? environmentsDefault,
       ...(timeoutS === undefined ? {} : { timeoutMs: timeoutS * 1_000 }),
     },

@@ -17,6 +17,7 @@ import type { EnvironmentStats, Environments } from "./environments.ts";
 import { escapeBodies } from "./escape.ts";
 import { startMapping } from "./event-source-mapping.ts";
 import type { MappingNews, RunningMapping } from "./event-source-mapping.ts";
+import { logFile } from "./files.ts";
 import { makeStack } from "./stack.ts";
 import type { Clients, Fed, Stack } from "./stack.ts";
 import { synthesize } from "./synth.ts";
@@ -26,6 +27,7 @@ export interface ServiceOptions {
   readonly bedrock: "stand-in" | "aws";
   readonly script: ScriptText;
   readonly dataDirectory?: string;
+  /** Is there already. */
   readonly logDirectory: string;
   readonly environmentsMax: number;
 }
@@ -78,7 +80,6 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
     ending.push(async () => Object.values(clients).forEach((client) => client.destroy()));
     const stack = await makeStack(synthesized, clients, region);
 
-    mkdirSync(options.logDirectory, { recursive: true });
     const workers = stack.fed.map((fed) => {
       const from = fed.variables["SLUICE_LANE"] ?? fed.name;
       return { ...startWorker(fed, from, endpoints, options, clients.sqs, (news) => tell({ ...news, from })), from };
@@ -178,8 +179,8 @@ function startWorker(
   sqs: SQSClient,
   tell: (news: MappingNews) => void,
 ): Worker {
-  const logFile = join(options.logDirectory, `${from}.log`);
-  const log = createWriteStream(logFile);
+  const file = logFile(options.logDirectory, from);
+  const log = createWriteStream(file);
   const concurrencyMax = Math.min(fed.mapping.concurrencyMax, options.environmentsMax);
   const fn = { ...fed, variables: { ...variablesOf(fed, options.bedrock), ...endpoints } };
   const environments = openEnvironments(fn, log);
@@ -187,7 +188,7 @@ function startWorker(
   return {
     environments,
     mapping,
-    logFile,
+    logFile: file,
     async stop() {
       await Promise.all([mapping.stop(), environments.stop()]);
       log.end();

@@ -1,7 +1,7 @@
 /** `npm start`: the whole service on this machine. See `--help`. */
 import { readOptions, usage } from "./options.ts";
 
-const asked = readOptions(process.argv.slice(2));
+const asked = readOptions(process.argv.slice(2), process.env["INIT_CWD"]);
 switch (asked.kind) {
   case "help":
     process.stdout.write(usage);

@@ -11,8 +11,11 @@ import { sampleJobs } from "../../infra/local/samples/make-jobs.ts";
 import { limited } from "../../infra/local/synth.ts";
 import config from "../../infra/sluice.config.ts";
 import type { Job } from "../../lib/client/index.ts";
+import { checkConfig } from "../../lib/config.ts";
 
 const plain: Options = { json: false, limits: {}, bedrock: "stand-in", environmentsMax: 2 };
+
+const known = checkConfig(config);
 
 let folder: string;
 beforeAll(async () => {
@@ -29,29 +32,30 @@ async function written(name: string, text: string): Promise<string> {
 }
 
 describe("what a run sends", () => {
-  test("is a sample for each thing that can happen to a job, when there is no file", () => {
-    const { samples, script } = readInput(plain, unheard);
+  test("is a sample for each thing that can happen to a job, when there is no file", async () => {
+    const { samples, script } = await readInput(plain, known, unheard);
     expect(new Set(samples.map(({ kind }) => kind))).toEqual(new Set(["job", "again", "cancelled", "body"]));
     expect(script.rules).not.toHaveLength(0);
   });
 
   test("are the jobs of a file; each bad line is told with its number and field, and counted", async () => {
-    const good = JSON.stringify({ jobId: "a", model: "m", op: "converse", params: {} });
+    const good = JSON.stringify({ jobId: "a", model: "fast-text", op: "converse", params: {} });
     const told: string[] = [];
-    const input = readInput(
+    const input = await readInput(
       { ...plain, file: await written("jobs.jsonl", `${good}\n{\n${good}\n{"jobId":"b"}\n`) },
+      known,
       (text) => told.push(text),
     );
     expect((await jobsOf(input)).map(({ jobId }) => jobId)).toEqual(["a", "a"]);
     expect(told).toEqual([
-      expect.stringMatching(/jobs\.jsonl:2: line: /),
-      expect.stringMatching(/jobs\.jsonl:4: model: /),
+      expect.stringMatching(/jobs\.jsonl:2: line is not JSON/),
+      expect.stringMatching(/jobs\.jsonl:4: model is missing/),
     ]);
     expect(input.linesRefused()).toBe(2);
   });
 
   test("are 200 jobs of three lanes and two models in the sample file, eight of them sent twice", async () => {
-    const input = readInput({ ...plain, file: "infra/local/samples/jobs.jsonl" }, unheard);
+    const input = await readInput({ ...plain, file: "infra/local/samples/jobs.jsonl" }, known, unheard);
     const jobs = await jobsOf(input);
     expect(jobs).toEqual(sampleJobs());
     expect(jobs).toHaveLength(208);
@@ -66,9 +70,39 @@ describe("what a run sends", () => {
     ["what is no script", '{"latency": "slow"}', "is no script:\n  latency"],
   ])("is refused when the script is %s", async (_says, text, message) => {
     const scriptFile = text === undefined ? join(folder, "nowhere") : await written("script.json", text);
-    const read = () => readInput({ ...plain, scriptFile }, unheard);
-    expect(read).toThrow(Fault);
-    expect(read).toThrow(message);
+    const read = readInput({ ...plain, scriptFile }, known, unheard);
+    await expect(read).rejects.toThrow(Fault);
+    await expect(read).rejects.toThrow(message);
+  });
+
+  test("are jobs of models that nobody here knows too; each model is told once, with what there is", async () => {
+    const lines = ["gpt-4", "gpt-4", "fast-text@mars"].map((model) =>
+      JSON.stringify({ jobId: "a", model, op: "converse", params: {} }),
+    );
+    const listed = { jobId: "a", model: "fast-text", op: "converse", params: {}, fallback: ["smart-txt"] };
+    const told: string[] = [];
+    const file = await written("strange.jsonl", [...lines, JSON.stringify(listed)].join("\n"));
+    const input = await readInput({ ...plain, file }, known, (text) => told.push(text));
+    expect(await jobsOf(input)).toHaveLength(4);
+    const fate = "it waits for a worker that knows it until its deadline; --timeout ends the run earlier";
+    expect(told).toEqual([
+      `${file}:1: model: "gpt-4" is not in the config (known: fast-text, smart-text); ${fate}`,
+      `${file}:3: model: "fast-text@mars" is not in the config (known: fast-text@us-west-2, fast-text@us-east-1); ${fate}`,
+      `${file}:4: fallback: "smart-txt" is not in the config (known: fast-text, smart-text); ${fate}`,
+    ]);
+  });
+
+  test.each([
+    ["is empty", "", 0],
+    ["has blank lines alone", "\n \r\n", 0],
+    ["has bad lines alone, each of them told", "{\n[]\n", 2],
+    ["is no file of jobs at all, which is told by its first lines", "I am a letter.\n".repeat(500), 21],
+  ])("are none, which is refused, when the file %s", async (_says, text, lines) => {
+    const told: string[] = [];
+    const file = await written("none.jsonl", text);
+    const read = readInput({ ...plain, file }, known, (line) => told.push(line));
+    await expect(read).rejects.toThrow(new Fault(`${file} holds no job; write one envelope a line`));
+    expect(told).toHaveLength(lines);
   });
 });
 

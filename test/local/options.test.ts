@@ -28,6 +28,7 @@ const bad: [args: string, says: string][] = [
   ["--replies=", "--replies needs a value"],
   ["--json=yes", "does not take an argument"],
   ["a.jsonl b.jsonl", "leave out b.jsonl"],
+  ["a.jsonl --replies ./a.jsonl", "would overwrite the jobs; name another file"],
   ["--limit fast-text=3", "write model@target=N"],
   ["--limit fast-text@us-west-2=0", "N from 1"],
   ["--limit fast-text@us-west-2=1.5", "N from 1"],
@@ -44,6 +45,18 @@ describe("the command line of npm start", () => {
 
   test.each(bad)("%s is refused with the remedy", (args, says) => {
     expect(readOptions(words(args))).toEqual({ kind: "fault", message: expect.stringContaining(says) });
+  });
+
+  test("paths are meant from where they were typed, whichever directory npm starts the program in", () => {
+    const args = words("jobs.jsonl --replies out.jsonl --script /s.json --data ../d");
+    expect(readOptions(args, "/home/ada")).toMatchObject({
+      options: {
+        file: "/home/ada/jobs.jsonl",
+        repliesFile: "/home/ada/out.jsonl",
+        scriptFile: "/s.json",
+        dataDirectory: "/home/d",
+      },
+    });
   });
 
   test("help is given, whatever else is asked", () =>

@@ -23,7 +23,11 @@ const entry = new URL("../../infra/local/start.ts", import.meta.url).pathname;
 
 export function startLocally(args: readonly string[], finished: TestContext["onTestFinished"]): Started {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
-  const child = spawn(process.execPath, [entry, "--data", folder, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [entry, "--data", folder, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    // npm's word of where the tests were started is none of theirs.
+    env: { ...process.env, INIT_CWD: process.cwd() },
+  });
   const ended = new Promise<number | null>((resolve) => {
     child.once("close", resolve);
   });

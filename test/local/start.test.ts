@@ -89,8 +89,8 @@ describe.concurrent("npm start", { timeout: 60_000 }, () => {
       onTestFinished,
     );
     expect(await started.ended).toBe(0);
-    expect(started.stderr()).toMatch(/jobs\.jsonl:7: line: /);
-    expect(started.stderr()).toMatch(/jobs\.jsonl:10: lan: /);
+    expect(started.stderr()).toMatch(/jobs\.jsonl:7: line is not JSON/);
+    expect(started.stderr()).toMatch(/jobs\.jsonl:10: lan is no field/);
     expect(resultOf(started)).toMatchObject({ jobs: 7, succeeded: 7, refused: 3, unanswered: 0, leasesLeft: 0 });
     // Seven would be in flight without it; bg alone fills two of the three, rt all.
     const { "fast-text@us-west-2": most } = { ...Object(resultOf(started)["maxInFlight"]) };
@@ -121,11 +121,16 @@ describe.concurrent("npm start", { timeout: 60_000 }, () => {
     [["--jsn"], "Unknown option '--jsn'"],
     [["nowhere.jsonl"], "nowhere.jsonl cannot be read; check the path"],
     [["infra"], "infra is a directory; name a file"],
-    [["--replies", "nowhere/replies.jsonl"], "nowhere/replies.jsonl cannot be written; check the path"],
+    [["--replies", "nowhere/replies.jsonl"], "nowhere/replies.jsonl cannot be written (ENOENT)"],
+    [["--replies", "infra"], "--replies infra is a directory; name a file"],
+    [["--data", "README.md"], "README.md cannot be written as a directory (EEXIST); give --data another one"],
+    [["/dev/null"], "/dev/null holds no job"],
+    [["--limit", "fast-text@mars=1"], "no target fast-text@mars in the config"],
   ])("ends with 2 and the remedy on %j", async ([args, says], { expect, onTestFinished }) => {
     const started = startLocally(args, onTestFinished);
     expect(await started.ended).toBe(2);
     expect(started.stderr()).toContain(says);
     expect(started.stderr()).not.toContain("    at ");
+    expect(started.stderr()).not.toContain("ready in");
   });
 });

@@ -1,0 +1,49 @@
+/** Files and directories that a person names: what cannot be used is told before anything starts. */
+import { accessSync, closeSync, constants, createWriteStream, mkdirSync, openSync, statSync } from "node:fs";
+import type { WriteStream } from "node:fs";
+import { join } from "node:path";
+
+import { lanes } from "../../lib/core/lane.ts";
+import { Fault } from "./fault.ts";
+
+/** @throws Fault */
+export function needReadable(file: string): void {
+  try {
+    accessSync(file, constants.R_OK);
+  } catch {
+    throw new Fault(`${file} cannot be read; check the path`);
+  }
+  if (isDirectory(file)) throw new Fault(`${file} is a directory; name a file`);
+}
+
+/** What the file held is gone. @throws Fault */
+export function openReplies(file: string): WriteStream {
+  if (isDirectory(file)) throw new Fault(`--replies ${file} is a directory; name a file`);
+  try {
+    return createWriteStream(file, { fd: openSync(file, "w") });
+  } catch (error) {
+    throw new Fault(`--replies ${file} cannot be written (${codeOf(error)}); check that its directory is there`);
+  }
+}
+
+/** Makes it if need be, with the lanes' logs in it. @throws Fault that ends with the remedy. */
+export function needDirectory(directory: string, remedy: string): void {
+  try {
+    mkdirSync(directory, { recursive: true });
+    for (const lane of lanes) closeSync(openSync(logFile(directory, lane), "a"));
+  } catch (error) {
+    throw new Fault(`${directory} cannot be written as a directory (${codeOf(error)}); ${remedy}`);
+  }
+}
+
+export function logFile(directory: string, lane: string): string {
+  return join(directory, `${lane}.log`);
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+}
