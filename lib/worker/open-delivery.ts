@@ -52,7 +52,9 @@ async function readDelivery({ worker }: Invocation, delivery: Delivery): Promise
   if (object.kind === "found") return readObject(object.text);
   return {
     kind: "refused",
-    fault: bodyFault("points to an object that does not exist; put it there, then send again"),
+    fault: bodyFault(
+      "points to an object that does not exist, or is bigger than any request; mend that, then send again",
+    ),
   };
 }
 

@@ -13,7 +13,7 @@ export async function paramsOf(
   if (params.kind === "inline") return { kind: "found", params: params.params };
   const { objects } = run.invocation.worker.world;
   const object = await lastTry(run.invocation, () => objects.get(params.bucket, params.key));
-  if (object.kind === "missing") return { kind: "missing", why: "does not exist" };
+  if (object.kind === "missing") return { kind: "missing", why: "does not exist, or is bigger than any request" };
   const value = parseJson(object.text);
   return isObject(value) && isJson(value)
     ? { kind: "found", params: value }

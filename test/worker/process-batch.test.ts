@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import type { MemoryWorld } from "../../lib/memory/world.ts";
+import { deliveryOf } from "../../lib/core/batch.ts";
 import { createMemoryWorker } from "../../lib/memory/world.ts";
 import type { World } from "../../lib/ports.ts";
+import { processBatch } from "../../lib/worker/process-batch.ts";
 import { t0 } from "../a.ts";
 import { aService, config } from "./a-service.ts";
 import type { Service } from "./a-service.ts";
@@ -326,6 +328,32 @@ describe("a message that is no good job", () => {
   });
 });
 
+describe("invocations that share a container", () => {
+  test("keep their jobs, their ends and their answers apart", async () => {
+    const service = aService({
+      lane: "rt",
+      script: { rules: [{ when: { jobId: "j-1" }, do: { kind: "hang" } }], latency: 2_000 },
+    });
+    const endsAtMs = t0 + 30_000;
+    service.send({ jobId: "j-1", fallback: "none" });
+    const first = service.invoke({ timeoutMs: 30_000 });
+    let second: readonly string[] | undefined;
+    service.world.clock.after(1_000, () => {
+      service.send({ jobId: "j-2" });
+      const [record] = service.world.queue.receive(1);
+      if (record === undefined) throw new Error("nothing to receive");
+      const delivery = deliveryOf(record, "rt", service.world.clock.nowMs());
+      void processBatch(service.worker, [delivery], endsAtMs + 60_000).then((again) => {
+        second = again;
+      });
+    });
+    expect(await first).toHaveLength(1);
+    expect(second).toEqual([]);
+    expect(service.reply("j-1")).toBeUndefined();
+    expect(service.reply("j-2")).toMatchObject({ ok: true });
+  });
+});
+
 describe("cancel", () => {
   test("aborts a running request within one heartbeat and answers", async () => {
     const service = aService({ script: { latency: 60_000 } });
@@ -460,6 +488,29 @@ describe("when what is below fails", () => {
     expect(service.world.jobs.rows()[0]).toMatchObject({ bugs: 3 });
     expect(service.reply()).toMatchObject({ error: { code: "internal_error" } });
     expect(JSON.stringify([service.reply(), service.world.noted])).not.toContain("secret");
+  });
+
+  test("a hiding that fails for one message of three is tried again by the next beat, for its message alone", async () => {
+    const hidden: string[][] = [];
+    const service = aService({
+      script: { latency: 15_000 },
+      around: (world) => ({
+        ...world,
+        queue: {
+          ...world.queue,
+          hide: async (entries) => {
+            hidden.push(entries.map(({ messageId }) => messageId));
+            const done = await world.queue.hide(entries.slice(1));
+            const [first] = entries;
+            return first === undefined ? done : [{ kind: "failed", messageId: first.messageId, name: "Down" }, ...done];
+          },
+        },
+      }),
+    });
+    for (const jobId of ["j-1", "j-2", "j-3"]) service.send({ jobId });
+    expect(await service.invoke()).toEqual([]);
+    expect(hidden.map((entries) => entries.length)).toEqual([3, 3]);
+    expect(["j-1", "j-2", "j-3"].map((jobId) => service.reply(jobId)?.status)).toEqual(Array(3).fill("succeeded"));
   });
 
   test("SQS in trouble changes no job's end", async () => {
