@@ -25,7 +25,7 @@ describe.each([
   test.each(seedsTo(runs))(
     "is kept whatever goes wrong, and all of it comes back (seed %i)",
     async (seed) => {
-      const { history } = await run({ ...inTrouble(limit, 100 + seed), untilS: 150 });
+      const { history } = await run({ ...inTrouble(limit, 100 + seed), untilS: 300 });
       expect(outMost(history)).toBeGreaterThanOrEqual(laneCap(limit, 0.9));
     },
     timeoutMs,

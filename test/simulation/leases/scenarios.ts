@@ -11,13 +11,14 @@ export function crewsOf(workers: Partial<Record<Lane, number>>): readonly Crew[]
 export function inTrouble(limitMax: number, seed: number): Scenario {
   return {
     seed,
-    crews: crewsOf({ rt: limitMax, bg: limitMax, bulk: limitMax }),
+    crews: [...crewsOf({ rt: limitMax, bg: limitMax }), { lane: "bulk", workers: Math.ceil(limitMax / 5), batch: 5 }],
     limitMax,
     fromS: 0,
-    untilS: 80,
+    untilS: 150,
     faults: { requestLost: 0.02, answerLost: 0.03, repeated: 0.03 },
     skewMsMax: 500,
-    lifeMsMean: 25_000,
+    late: 0.2,
+    lifeMsMean: 90_000,
   };
 }
 

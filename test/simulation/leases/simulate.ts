@@ -15,6 +15,7 @@ import type { Desk, Protocol } from "./protocol.ts";
 const ledger = "fast-text@us-west-2";
 /** From the end of one invocation to the first lease of the next: the queue's poll, the invocation, the claim. */
 const betweenMsMean = 50;
+const heartbeatMsLate = 40_000;
 /** Repeated requests come up to a minute late. */
 const quietMs = 60_000 + leaseMs + leaseGraceMs;
 
@@ -40,6 +41,8 @@ export interface Scenario {
   readonly skewMsMax?: number;
   /** Workers die, that long after their start on average, and are replaced. */
   readonly lifeMsMean?: number;
+  /** So often, 0–1, a heartbeat comes half a minute late, and an answer takes up to a minute longer. */
+  readonly late?: number;
   /** What the model really takes, by the second. */
   readonly trueLimit?: (second: number) => number;
 }
@@ -63,12 +66,21 @@ export interface Findings {
 
 /** Lets the crews work; then all is quiet until whatever they left behind has lapsed. */
 export async function simulate(scenario: Scenario, protocol: Protocol): Promise<Findings> {
-  const { seed, limitMax, fromS, untilS, faults = noFaults, skewMsMax = 0, trueLimit = () => Infinity } = scenario;
+  const {
+    seed,
+    limitMax,
+    fromS,
+    untilS,
+    faults = noFaults,
+    skewMsMax = 0,
+    late = 0,
+    trueLimit = () => Infinity,
+  } = scenario;
   const [fromMs, untilMs] = [t0 + fromS * 1_000, t0 + untilS * 1_000];
   const clock = createVirtualClock(t0, seed);
   const dice = createDice(seed);
   const service = new Service(clock);
-  const model = new Model(clock, dice, () => trueLimit((clock.nowMs() - t0) / 1_000));
+  const model = new Model(clock, dice, () => trueLimit((clock.nowMs() - t0) / 1_000), late);
   const history: Attempt[] = [];
   const waits: Findings["waits"][number][] = [];
   const limits: Findings["limits"][number][] = [];
@@ -117,7 +129,7 @@ export async function simulate(scenario: Scenario, protocol: Protocol): Promise<
       await own.sleep(exponential(dice, betweenMsMean) + (idleMsMean > 0 ? exponential(dice, idleMsMean) : 0));
       if (clock.nowMs() >= untilMs) return;
       const over = new AbortController();
-      const beating = beat(own, desk, over.signal);
+      const beating = beat(own, desk, () => (dice() < late ? heartbeatMsLate : heartbeatMs), over.signal);
       await Promise.all(Array.from({ length: batch }, () => runJob(desk, lane, death)));
       over.abort();
       await beating;
@@ -149,9 +161,9 @@ export async function simulate(scenario: Scenario, protocol: Protocol): Promise<
   return { history, waits, noted, limits, bill, left, fromMs, untilMs };
 }
 
-async function beat(clock: Clock, desk: Desk, over: AbortSignal): Promise<void> {
+async function beat(clock: Clock, desk: Desk, pauseMs: () => number, over: AbortSignal): Promise<void> {
   for (;;) {
-    await clock.sleep(heartbeatMs, over);
+    await clock.sleep(pauseMs(), over);
     if (over.aborted) return;
     await desk.renew();
   }
