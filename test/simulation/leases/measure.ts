@@ -53,6 +53,9 @@ export function throttledPart(
   return begun.filter(({ answer }) => answer === "throttled").length / begun.length;
 }
 
+/** One that began or ended outside counts half, as of its two requests only one is on the bill. */
 export function attemptsOf({ history, fromMs, untilMs }: Findings): number {
-  return history.filter(({ takenAtMs }) => takenAtMs >= fromMs && takenAtMs < untilMs).length;
+  const isWithin = (atMs: number) => atMs >= fromMs && atMs < untilMs;
+  const moments = history.flatMap(({ takenAtMs, endedAtMs }) => [takenAtMs, endedAtMs]);
+  return moments.filter(isWithin).length / 2;
 }
