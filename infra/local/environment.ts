@@ -37,6 +37,8 @@ export interface Environment {
   invoke(event: unknown): Promise<Invoked>;
   kill(): void;
   alive(): boolean;
+  /** Since when an invocation runs in it, epoch ms: from the end of the import on, not while the bundle is imported. */
+  busySinceMs(): number | undefined;
   /** Resolves when the process is gone. */
   readonly ended: Promise<void>;
   /** The most memory seen at the end of an invocation. */
@@ -62,6 +64,7 @@ export function startEnvironment(fn: LocalFunction, log: Writable): Environment 
   child.on("error", () => undefined); // its exit tells
 
   let rssBytesMax = 0;
+  let busySinceMs: number | undefined;
   let settle: ((how: Invoked) => void) | undefined;
   const ready = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<void>();
@@ -86,6 +89,7 @@ export function startEnvironment(fn: LocalFunction, log: Writable): Environment 
     rssBytesMax: () => rssBytesMax,
     kill: () => void child.kill("SIGKILL"),
     alive,
+    busySinceMs: () => busySinceMs,
     async invoke(event) {
       const { promise, resolve } = Promise.withResolvers<Invoked>();
       settle = resolve;
@@ -96,6 +100,7 @@ export function startEnvironment(fn: LocalFunction, log: Writable): Environment 
         timer = setTimeout(timeOut, fn.timeoutMs);
         const invocation: Invocation = { requestId: randomUUID(), event, endsAtMs: Date.now() + fn.timeoutMs };
         child.send(invocation, () => undefined);
+        busySinceMs = Date.now();
       });
       function timeOut(): void {
         resolve({ kind: "timed-out" });
@@ -105,6 +110,7 @@ export function startEnvironment(fn: LocalFunction, log: Writable): Environment 
         return alive() ? await promise : { kind: "threw", name: "EnvironmentDied" };
       } finally {
         clearTimeout(timer);
+        busySinceMs = undefined;
       }
     },
   };

@@ -1,5 +1,6 @@
 /** All execution environments of a function: started when they are needed, kept warm, replaced when they die. */
 import type { Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { startEnvironment } from "./environment.ts";
 import type { Environment, LocalFunction } from "./environment.ts";
@@ -8,8 +9,8 @@ import type { Invoked } from "./event-source-rules.ts";
 export interface Environments {
   /** Takes an idle environment, or starts one: who invokes bounds how many there are. Never rejects. */
   invoke(event: unknown): Promise<Invoked>;
-  /** Kills one environment in the middle of its invocation, as a crash would; false: none runs. */
-  killOne(): boolean;
+  /** Environments in the middle of an invocation. */
+  running(): readonly Environment[];
   stats(): EnvironmentStats;
   /** Kills all; resolves when their processes are gone. */
   stop(): Promise<void>;
@@ -59,11 +60,7 @@ export function openEnvironments(fn: LocalFunction, log: Writable): Environments
 
   return {
     invoke,
-    killOne() {
-      const [first] = busy;
-      first?.kill();
-      return first !== undefined;
-    },
+    running: () => [...busy].filter((environment) => environment.alive() && environment.busySinceMs() !== undefined),
     stats: () => ({ started, died, invocations, rssBytesMax }),
     async stop() {
       stopped = true;
@@ -72,4 +69,28 @@ export function openEnvironments(fn: LocalFunction, log: Writable): Environments
       await Promise.all(all.map(({ ended }) => ended));
     },
   };
+}
+
+/** By then a worker has claimed its messages and hidden them for as long as the claim holds; before, the queue hides them
+ * for six times the function's timeout, and whoever watches would wait for minutes. */
+const busyMsMin = 1_000;
+const busyWaitMsMax = 5_000;
+const busyPollMs = 50;
+
+/**
+ * Kills the environment whose invocation has run longest, as a crash would. Waits some seconds for one that has run for
+ * at least a second; false: there was none. Undefined: the signal came first.
+ */
+export async function killLongest(all: readonly Environments[], signal: AbortSignal): Promise<boolean | undefined> {
+  for (const untilMs = Date.now() + busyWaitMsMax; Date.now() < untilMs && !signal.aborted; await sleep(busyPollMs)) {
+    const longest = all
+      .flatMap((environments) => environments.running())
+      .flatMap((environment) => ({ environment, sinceMs: environment.busySinceMs() ?? Infinity }))
+      .filter(({ sinceMs }) => Date.now() - sinceMs >= busyMsMin)
+      .toSorted((a, b) => a.sinceMs - b.sinceMs)[0];
+    if (longest === undefined) continue;
+    longest.environment.kill();
+    return true;
+  }
+  return signal.aborted ? undefined : false;
 }

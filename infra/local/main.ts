@@ -1,23 +1,27 @@
 /** One run from the command line: opens the service, sends the work, shows it, and ends everything. */
 import type { WriteStream } from "node:fs";
 import { constants } from "node:os";
+import { join } from "node:path";
 import { finished } from "node:stream/promises";
 
 import { checkConfig, ConfigError } from "../../lib/config.ts";
+import { lanes } from "../../lib/core/lane.ts";
 import type { Reply } from "../../lib/core/reply.ts";
 import config from "../sluice.config.ts";
+import { needCredentials } from "./credentials.ts";
 import { Fault } from "./fault.ts";
 import { needDirectory, openReplies } from "./files.ts";
 import { readInput } from "./input.ts";
 import type { Input } from "./input.ts";
 import type { Options } from "./options.ts";
 import { runWork } from "./run.ts";
-import { screenOn } from "./screen.ts";
+import { screenOn, widthOf } from "./screen.ts";
 import { openService } from "./service.ts";
 import type { Service } from "./service.ts";
 import { showOn } from "./show.ts";
-import { isClean, jsonLine, seconds, summaryLines } from "./summary.ts";
+import { isClean, jsonLine, laid, seconds, summaryLines, unsuccessfulLines } from "./summary.ts";
 import type { Result } from "./summary.ts";
+import { cut } from "./width.ts";
 
 const logDirectoryDefault = ".sluice/logs";
 const ends = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -31,34 +35,26 @@ export async function start(options: Options): Promise<number> {
   const directory = options.dataDirectory ?? logDirectoryDefault;
   let service: Service | undefined;
   try {
-    const warn = (text: string) => screen.line(screen.style("yellow", text));
-    const input = await readInput(options, checkConfig(config), warn);
+    const input = await readInput(options, checkConfig(config), (text) => screen.tell(text, "yellow"));
+    if (options.bedrock === "aws") await needCredentials();
     needDirectory(directory, directoryRemedy(options));
     const replies = options.repliesFile === undefined ? undefined : openReplies(options.repliesFile);
     const show = showOn(screen, input.samples);
-    service = await openService(
-      {
-        ...options,
-        script: input.script,
-        logDirectory: directory,
-      },
-      (news) => show.news(news),
+    service = await openService({ ...options, script: input.script, logDirectory: directory }, (news) =>
+      show.news(news),
     );
-    const open = service;
-    process.on("SIGUSR2", () => screen.line(open.killOne() ? "one worker was killed" : "no worker is busy"));
-    screen.line(
-      `ready in ${seconds(Date.now() - startedAtMs)}, process ${process.pid}; logs in ${service.logFiles.join(", ")}`,
-    );
+    killOnSignal(service, (text) => screen.tell(text));
+    screen.tell(`ready in ${seconds(Date.now() - startedAtMs)}, process ${process.pid}; logs in ${directory}`);
 
     const result = await runInput(input, service, replies, show, ending.signal);
     screen.clear();
     show.afterwards(result);
-    print(result, options, service);
+    print(result, options, directory);
     return ending.code() ?? (isClean(result) ? 0 : 1);
   } catch (error) {
     screen.clear();
     if (isTheirs(error)) {
-      screen.line(screen.style("red", error.message));
+      screen.tell(error.message, "red");
       return 2;
     }
     if (ending.signal.aborted) return ending.code() ?? 1;
@@ -90,14 +86,17 @@ async function runInput(
   };
 }
 
-function print(result: Result, options: Options, service: Service): void {
+function print(result: Result, options: Options, directory: string): void {
   if (options.json) {
     process.stdout.write(`${jsonLine(result)}\n`);
     return;
   }
+  const { stdout } = process;
+  const columns = stdout.isTTY ? widthOf(stdout) : Infinity;
+  const summaryColumns = Math.min(columns, 80);
   const next = [
     ["replies", options.repliesFile ?? "add --replies OUT.jsonl to keep them"],
-    ["logs", service.logFiles.join(", ")],
+    ["logs", join(directory, `{${lanes.join(",")}}.log`)],
     [
       "tables",
       options.dataDirectory === undefined
@@ -106,14 +105,26 @@ function print(result: Result, options: Options, service: Service): void {
     ],
     ["your jobs", "npm start -- FILE.jsonl, one envelope a line, as infra/local/samples/jobs.jsonl"],
   ] as const;
+  const named = options.file === undefined ? [] : unsuccessfulLines(result);
   const lines = [
     "",
-    ...summaryLines(result),
+    ...summaryLines(result, summaryColumns),
+    ...(named.length > 0 ? ["", ...named.map((line) => cut(line, columns))] : []),
     "",
     "Where to look next",
-    ...next.map(([what, where]) => `  ${what.padEnd(10)} ${where}`),
+    ...next.flatMap(([what, where]) => laid(what, where.split(" "), summaryColumns)),
   ];
-  process.stdout.write(`${lines.join("\n")}\n`);
+  stdout.write(`${lines.join("\n")}\n`);
+}
+
+/** SIGUSR2 kills a busy worker. */
+function killOnSignal(service: Service, tell: (text: string) => void): void {
+  process.on("SIGUSR2", () => {
+    void service.killOne().then((killed) => {
+      if (killed !== undefined)
+        tell(killed ? "one worker was killed; its jobs come again within 35 s" : "no worker is busy");
+    });
+  });
 }
 
 function directoryRemedy({ dataDirectory }: Options): string {

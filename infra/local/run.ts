@@ -15,7 +15,7 @@ import { leasesOut, messagesInLanes, messagesParked, reasonsParked } from "./lef
 import { outputOf, queueUrl } from "./service.ts";
 import type { Service } from "./service.ts";
 import { Tally } from "./tally.ts";
-import type { Counts } from "./tally.ts";
+import type { Counts, Unsuccessful } from "./tally.ts";
 
 /** What is sent, and when. */
 export interface Work {
@@ -31,6 +31,10 @@ export interface Work {
 export interface Outcome extends Counts {
   /** Error codes of what did not succeed. */
   readonly codes: Readonly<Record<string, number>>;
+  /** The first that did not succeed. */
+  readonly unsuccessful: readonly Unsuccessful[];
+  /** What ended the run before its time: much is open then that would have been closed. */
+  readonly cutShort?: "interrupted" | "time is up";
   readonly messages: number;
   readonly parked: number;
   /** Why, of the first ten. */
@@ -48,7 +52,8 @@ export interface Watch {
   replied(reply: Reply, afterMs: number): void;
   /** `open`: jobs without a reply that a worker has seen. */
   progress(counts: Counts, open: readonly Pick<JobRow, "jobId" | "stage">[], afterMs: number): void;
-  trouble(what: string): void;
+  /** The same trouble is told a few times, and of one kind, where it has one, the first alone. */
+  trouble(what: string, kind?: string): void;
 }
 
 const blockSize = 500;
@@ -78,6 +83,7 @@ export async function runWork(work: Work, service: Service, watch: Watch, signal
   return {
     ...tally.counts,
     codes: tally.codes,
+    unsuccessful: tally.unsuccessful,
     messages: tally.messages,
     parked,
     parkReasons: parked > 0 ? await reasonsParked(service) : [],
@@ -86,7 +92,12 @@ export async function runWork(work: Work, service: Service, watch: Watch, signal
     totalMsP50: tally.totalMsAt(50),
     totalMsP99: tally.totalMsAt(99),
     wallMs: Date.now() - startedAtMs,
+    ...(signal.aborted ? { cutShort: isTimeout(signal.reason) ? "time is up" : "interrupted" } : {}),
   };
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === "TimeoutError";
 }
 
 function clientOf(service: Service, jobs: JobTable): Client {
@@ -109,12 +120,13 @@ async function send(
   signal: AbortSignal,
 ): Promise<void> {
   const { cancelled = [], bodies = [], jobs } = work;
+  if (signal.aborted) return;
   for (const { jobId } of cancelled) await client.cancel(jobId);
   await submit(cancelled, client, tally, watch);
   for (const { lane, body, jobId } of bodies) {
-    if (jobId !== undefined) tally.expect(jobId);
     await service.clients.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(service, lane), MessageBody: body }));
-    tally.messages++;
+    if (jobId === undefined) tally.messages++;
+    else tally.sent(jobId);
   }
   for await (const block of blocks(jobs)) {
     if (signal.aborted) return;
@@ -123,19 +135,23 @@ async function send(
 }
 
 async function submit(jobs: readonly Job[], client: Client, tally: Tally, watch: Watch): Promise<void> {
-  for (const { jobId } of jobs) tally.expect(jobId);
   for (const outcome of await client.submitBatch(jobs)) {
     switch (outcome.kind) {
       case "sent":
-        tally.messages++;
+        tally.sent(outcome.jobId);
         break;
       case "refused":
-        watch.trouble(`${outcome.jobId} was not sent: ${outcome.fault.field}: ${outcome.fault.message}`);
+        notSent(outcome.jobId, outcome.fault.message);
         break;
       case "failed":
-        watch.trouble(`${outcome.jobId} was not sent: ${outcome.name}`);
+        notSent(outcome.jobId, outcome.name);
         break;
     }
+  }
+
+  function notSent(jobId: string, why: string): void {
+    tally.notSent(jobId, why);
+    watch.trouble(`${jobId} was not sent: ${why}`, `not sent: ${why.replaceAll(/\d+/g, "N")}`);
   }
 }
 

@@ -12,7 +12,7 @@ import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import { startBedrock } from "./bedrock/server.ts";
 import { dynoxideBinary, startDynamo, startFauxqs } from "./engines.ts";
 import type { Engine } from "./engines.ts";
-import { openEnvironments } from "./environments.ts";
+import { killLongest, openEnvironments } from "./environments.ts";
 import type { EnvironmentStats, Environments } from "./environments.ts";
 import { escapeBodies } from "./escape.ts";
 import { startMapping } from "./event-source-mapping.ts";
@@ -27,7 +27,6 @@ export interface ServiceOptions {
   readonly bedrock: "stand-in" | "aws";
   readonly script: ScriptText;
   readonly dataDirectory?: string;
-  /** Is there already. */
   readonly logDirectory: string;
   readonly environmentsMax: number;
 }
@@ -37,14 +36,14 @@ export interface Service {
   /** The template's outputs: `rtQueueUrl`, `jobTableName` and so on. */
   readonly outputs: Stack["outputs"];
   readonly clients: Clients;
-  readonly logFiles: readonly string[];
   /** Undefined without the stand-in. */
   bedrockRecord(): BedrockRecord | undefined;
   stats(): EnvironmentStats;
   /** Messages that the mappings have received and not yet dealt with. */
   messagesHeld(): number;
-  /** Kills one worker in the middle of an invocation; false: none runs. */
-  killOne(): boolean;
+  /** Kills the worker that has been busy longest, in the middle of its invocation; false: none is, within some seconds.
+   * Undefined: the service closed first. */
+  killOne(): Promise<boolean | undefined>;
   /** Ends everything that was started, processes too. */
   close(): Promise<void>;
 }
@@ -55,11 +54,13 @@ const region = "us-west-2";
 /** Which lane, or which function, has something to tell. */
 export type ServiceNews = MappingNews & { readonly from: string };
 
-/** Ends what it has started before it throws. */
+/** Ends what it has started before it throws. What the end itself does to workers is no news. */
 export async function openService(options: ServiceOptions, tell: (news: ServiceNews) => void): Promise<Service> {
   const ending: (() => Promise<unknown>)[] = [];
   // Last started, first ended: nobody loses an engine that still uses it. One that fails does not keep the others alive.
+  const closing = new AbortController();
   async function close(): Promise<void> {
+    closing.abort();
     const failed: unknown[] = [];
     for (const end of ending.splice(0).toReversed()) await end().catch((error: unknown) => failed.push(error));
     if (failed.length > 0) throw failed[0];
@@ -80,9 +81,12 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
     ending.push(async () => Object.values(clients).forEach((client) => client.destroy()));
     const stack = await makeStack(synthesized, clients, region);
 
+    mkdirSync(options.logDirectory, { recursive: true });
     const workers = stack.fed.map((fed) => {
       const from = fed.variables["SLUICE_LANE"] ?? fed.name;
-      return { ...startWorker(fed, from, endpoints, options, clients.sqs, (news) => tell({ ...news, from })), from };
+      return startWorker(fed, from, endpoints, options, clients.sqs, (news) => {
+        if (!closing.signal.aborted) tell({ ...news, from });
+      });
     });
     ending.push(() => Promise.all(workers.map((worker) => worker.stop())));
 
@@ -90,11 +94,14 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
       config: synthesized.config,
       outputs: stack.outputs,
       clients,
-      logFiles: workers.map(({ logFile }) => logFile),
       bedrockRecord,
       stats: () => sum(workers.map(({ environments }) => environments.stats())),
       messagesHeld: () => workers.reduce((all, { mapping }) => all + mapping.messagesHeld(), 0),
-      killOne: () => workers.some(({ environments }) => environments.killOne()),
+      killOne: () =>
+        killLongest(
+          workers.map(({ environments }) => environments),
+          closing.signal,
+        ),
       close,
     };
   } catch (error) {
@@ -167,7 +174,6 @@ function clientsOf(endpoints: Endpoints): Clients {
 interface Worker {
   readonly environments: Environments;
   readonly mapping: RunningMapping;
-  readonly logFile: string;
   stop(): Promise<void>;
 }
 
@@ -179,8 +185,7 @@ function startWorker(
   sqs: SQSClient,
   tell: (news: MappingNews) => void,
 ): Worker {
-  const file = logFile(options.logDirectory, from);
-  const log = createWriteStream(file);
+  const log = createWriteStream(logFile(options.logDirectory, from));
   const concurrencyMax = Math.min(fed.mapping.concurrencyMax, options.environmentsMax);
   const fn = { ...fed, variables: { ...variablesOf(fed, options.bedrock), ...endpoints } };
   const environments = openEnvironments(fn, log);
@@ -188,7 +193,6 @@ function startWorker(
   return {
     environments,
     mapping,
-    logFile: file,
     async stop() {
       await Promise.all([mapping.stop(), environments.stop()]);
       log.end();

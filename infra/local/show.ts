@@ -22,14 +22,15 @@ export function showOn(screen: Screen, samples: readonly Sample[]): Show {
   const shows = new Map(samples.flatMap((sample) => titled(sample)));
   const troubles = new Map<string, number>();
 
-  function trouble(what: string): void {
-    const times = (troubles.get(what) ?? 0) + 1;
-    troubles.set(what, times);
-    if (times <= sameTroubleMax) screen.line(screen.style("yellow", what));
+  function trouble(what: string, kind?: string): void {
+    const times = (troubles.get(kind ?? what) ?? 0) + 1;
+    troubles.set(kind ?? what, times);
+    if (times <= (kind === undefined ? sameTroubleMax : 1)) screen.tell(what, "yellow");
   }
 
   function row(after: string, how: string, jobId: string, where: string, title: string): void {
-    screen.line(`${after.padStart(7)}  ${how}  ${jobId.padEnd(18)}  ${where.padEnd(22)}  ${title}`);
+    // The title comes last: a narrow terminal cuts it, and nothing else.
+    screen.line(`${after.padStart(6)}  ${how} ${jobId.padEnd(18)} ${where.padEnd(20)} ${title}`);
   }
 
   return {
@@ -43,9 +44,11 @@ export function showOn(screen: Screen, samples: readonly Sample[]): Show {
       row(seconds(afterMs), screen.style(colour, reply.status.padEnd(9)), reply.jobId, whereOrWhy(reply), title);
     },
     progress({ jobs, unanswered, succeeded }, open, afterMs) {
-      const said = `${seconds(afterMs).padStart(7)}  ${jobs - unanswered} of ${jobs} answered, ${succeeded} succeeded`;
-      const waiting = open.map(({ jobId, stage = "queued" }) => `${jobId} ${fromNow(stage, Date.now())}`);
-      screen.status([said, ...waiting.slice(0, openShownMax)].join("; "));
+      const said = `${jobs - unanswered} of ${jobs} answered, ${succeeded} succeeded`;
+      const shown = open.slice(0, openShownMax);
+      const waiting = shown.map(({ jobId, stage = "queued" }) => `${jobId} ${fromNow(stage, Date.now())}`);
+      const facts = [said, ...shown.map(({ jobId, stage = "queued" }) => `${jobId} ${stage}`)];
+      screen.status([`${seconds(afterMs).padStart(6)}  ${said}`, ...waiting].join("; "), facts.join("; "));
     },
     news(news) {
       if (news.kind === "trouble") trouble(`${news.from}: SQS refused to ${news.what}: ${news.name}`);

@@ -5,6 +5,11 @@ import { targetOf as placeOf } from "../../lib/memory/bedrock-play.ts";
 import type { BedrockRecord } from "../../lib/memory/bedrock-play.ts";
 import type { EnvironmentStats } from "./environments.ts";
 import type { Outcome } from "./run.ts";
+import { columnsOf, fold, plain } from "./width.ts";
+
+const columnsMax = 80;
+const labelColumns = 10;
+const codeColumns = 20;
 
 export interface Result {
   readonly outcome: Outcome;
@@ -21,10 +26,11 @@ export function isClean({ outcome }: Result): boolean {
   return outcome.unanswered === 0 && outcome.leasesLeft === 0;
 }
 
-/** One line of JSON. `bedrockRequests` is null where nobody counted. */
+/** One line of JSON. `refused` counts the `parked`, `unanswered` the `notSent`; `bedrockRequests` is null where nobody counted. */
 export function jsonLine(result: Result): string {
   const { outcome, linesRefused, bedrock, workers } = result;
-  const { jobs, succeeded, failed, expired, cancelled, unanswered, messages, messagesHidden, wallMs } = outcome;
+  const { jobs, succeeded, failed, expired, cancelled, unanswered, notSent, parked } = outcome;
+  const { messages, messagesHidden, wallMs } = outcome;
   const targets = targetsAsked(result);
   return JSON.stringify({
     jobs,
@@ -32,8 +38,10 @@ export function jsonLine(result: Result): string {
     failed,
     expired,
     cancelled,
-    refused: linesRefused + outcome.parked,
+    refused: linesRefused + parked,
+    parked,
     unanswered,
+    notSent,
     bedrockRequests: bedrock === undefined ? null : requestsOf(bedrock),
     maxInFlight: Object.fromEntries(targets.map(({ name, max }) => [name, max])),
     leasesLeft: outcome.leasesLeft,
@@ -46,35 +54,99 @@ export function jsonLine(result: Result): string {
   });
 }
 
-/** Lines, plain. */
-export function summaryLines(result: Result): readonly string[] {
+/** Lines, plain, of at most so many columns unless a single word is longer. */
+export function summaryLines(result: Result, columns = columnsMax): readonly string[] {
   const { outcome, linesRefused, bedrock, workers } = result;
-  const { jobs, succeeded, failed, expired, cancelled, unanswered, messages } = outcome;
-  const codes = Object.entries(outcome.codes).map(([code, count]) => `${code} ${count}`);
+  const { cutShort } = outcome;
+  const lay = (label: string, words: readonly string[]) => laid(label, words, columns);
   const most = targetsAsked(result).map(({ name, max, limit }) => `${name} ${max} of ${limit}`);
   return [
-    `${counted(jobs, "job")} in ${counted(messages, "message")}, ${seconds(outcome.wallMs)}: ` +
-      listed({ succeeded, failed, expired, cancelled, unanswered }),
-    ...(codes.length > 0 ? [`  codes      ${codes.join(", ")}`] : []),
+    ...fold(headline(outcome), columns),
+    ...lay("codes", commas(Object.entries(outcome.codes).map(([code, count]) => `${code} ${count}`))),
     ...(outcome.totalMsP50 === undefined
       ? []
-      : [`  latency    p50 ${seconds(outcome.totalMsP50)}, p99 ${seconds(outcome.totalMsP99 ?? 0)}, queue to reply`]),
+      : lay("latency", [
+          `p50 ${seconds(outcome.totalMsP50)},`,
+          `p99 ${seconds(outcome.totalMsP99 ?? 0)}`,
+          ..."from queue to reply, of the succeeded".split(" "),
+        ])),
     ...(bedrock === undefined
       ? []
-      : [`  Bedrock    ${counted(requestsOf(bedrock), "request")}; most in flight: ${most.join(", ") || "none"}`]),
-    `  leases     ${outcome.leasesLeft === 0 ? "all returned" : `${outcome.leasesLeft} NOT returned`}`,
-    ...(linesRefused > 0 ? [`  refused    ${counted(linesRefused, "line")} of the file, named above`] : []),
+      : lay("Bedrock", [
+          `${counted(requestsOf(bedrock), "request")};`,
+          "most in flight:",
+          ...(most.length > 0 ? commas(most) : ["none"]),
+        ])),
+    ...lay("leases", leases(outcome).split(" ")),
+    ...(linesRefused > 0 ? lay("refused", [`${counted(linesRefused, "line")} of the file`]) : []),
     ...(outcome.parked > 0
-      ? [`  parked     ${counted(outcome.parked, "message")}: ${outcome.parkReasons.join(", ")}`]
+      ? lay("parked", [`${counted(outcome.parked, "message")}:`, ...commas(outcome.parkReasons)])
       : []),
-    ...(outcome.messagesHidden > 0
-      ? [
-          `  hidden     ${counted(outcome.messagesHidden, "copy", "copies")} of answered jobs, each to be acknowledged when it comes again`,
-        ]
+    ...(outcome.messagesHidden > 0 && cutShort === undefined
+      ? lay("hidden", [
+          counted(outcome.messagesHidden, "copy", "copies"),
+          ..."of answered jobs, each to be acknowledged when it comes again".split(" "),
+        ])
       : []),
-    `  workers    ${counted(workers.started, "process", "processes")}, ${counted(workers.invocations, "invocation")}, at most ${megabytes(workers.rssBytesMax)} MB each` +
-      (workers.died > 0 ? `; ${workers.died} died` : ""),
+    ...lay("workers", [
+      ...commas([
+        counted(workers.started, "process", "processes"),
+        counted(workers.invocations, "invocation"),
+        ...(workers.died > 0 ? [`${workers.died} died`] : []),
+        // Nobody knows the memory of a process that has ended no invocation.
+        ...(workers.rssBytesMax > 0 ? [`at most ${megabytes(workers.rssBytesMax)} MB each`] : []),
+      ]),
+    ]),
   ];
+}
+
+/** The jobs that did not succeed, by name, up to a number. */
+export function unsuccessfulLines({ outcome }: Result): readonly string[] {
+  const { unsuccessful, jobs, succeeded } = outcome;
+  if (unsuccessful.length === 0) return [];
+  const widest = Math.max(...unsuccessful.map(({ jobId }) => jobId.length));
+  const more = jobs - succeeded - unsuccessful.length;
+  return [
+    "Did not succeed",
+    ...unsuccessful.map(({ jobId, code, message }) =>
+      `  ${jobId.padEnd(widest)}  ${code.padEnd(codeColumns)}  ${plain(message)}`.trimEnd(),
+    ),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ];
+}
+
+/** A label, and beside it what belongs to it, broken between words. */
+export function laid(label: string, words: readonly string[], columns = columnsMax): readonly string[] {
+  if (words.length === 0) return [];
+  const lines: string[] = [];
+  let line = `  ${label.padEnd(labelColumns)}`;
+  for (const [place, word] of words.entries()) {
+    if (place > 0 && columnsOf(line) + 1 + columnsOf(word) > columns) {
+      lines.push(line);
+      line = " ".repeat(labelColumns + 2);
+    }
+    line += ` ${word}`;
+  }
+  return [...lines, line];
+}
+
+function headline({ jobs, messages, wallMs, cutShort, ...outcome }: Outcome): string {
+  const { succeeded, failed, expired, cancelled, unanswered, notSent } = outcome;
+  const open = unanswered - notSent;
+  const said = `${counted(jobs, "job")} in ${counted(messages, "message")}, ${seconds(wallMs)}`;
+  const ends = listed({ succeeded, failed, expired, cancelled, "not sent": notSent });
+  if (cutShort !== undefined) return `${said}; ${cutShort}: ${open} unanswered, ${ends}`;
+  return `${said}: ${open > 0 ? `${ends}, ${open} unanswered` : ends}`;
+}
+
+/** Leases of work that was cut off are no fault. */
+function leases({ leasesLeft, cutShort }: Outcome): string {
+  if (leasesLeft === 0) return "all returned";
+  return cutShort === undefined ? `${leasesLeft} NOT returned` : `${leasesLeft} out, of requests that were cut off`;
+}
+
+function commas(items: readonly string[]): readonly string[] {
+  return items.map((item, place) => (place < items.length - 1 ? `${item},` : item));
 }
 
 /** Targets that were asked at all: the most requests in flight at once, and what the config allows. */

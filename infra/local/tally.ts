@@ -2,35 +2,62 @@
 import type { Reply } from "../../lib/core/reply.ts";
 
 export interface Counts {
-  /** Different jobs: all messages of one count once. */
+  /** Different jobs, sent or not: all messages of one count once. */
   readonly jobs: number;
   readonly succeeded: number;
   readonly failed: number;
   readonly expired: number;
   readonly cancelled: number;
+  /** Those that were not sent are among them. */
   readonly unanswered: number;
+  readonly notSent: number;
 }
+
+/** A job that did not succeed: the reply's code and message, or why there is no reply. */
+export interface Unsuccessful {
+  readonly jobId: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Of the jobs of a file so many are named. */
+const namedMax = 20;
 
 export class Tally {
   readonly #all = new Set<string>();
   readonly #open = new Set<string>();
+  readonly #notSent = new Map<string, string>();
   readonly #by = { succeeded: 0, failed: 0, expired: 0, cancelled: 0 };
   readonly #codes: Record<string, number> = {};
   readonly #latenciesMs: number[] = [];
+  readonly #named: Unsuccessful[] = [];
   messages = 0;
 
-  /** A reply is expected; a second message of the same job changes nothing. */
-  expect(jobId: string): void {
+  /** A reply is expected from now on; a second message of the same job changes nothing. */
+  sent(jobId: string): void {
+    this.messages++;
+    this.#notSent.delete(jobId);
     if (this.#all.has(jobId)) return;
     this.#all.add(jobId);
     this.#open.add(jobId);
   }
 
+  /** Nobody waits for it, unless another message of the same job was sent. */
+  notSent(jobId: string, why: string): void {
+    if (!this.#all.has(jobId)) this.#notSent.set(jobId, why);
+  }
+
   take(reply: Reply): void {
-    this.#open.delete(reply.jobId);
+    const { jobId } = reply;
+    this.#open.delete(jobId);
     this.#by[reply.status]++;
-    if (reply.ok) this.#latenciesMs.push(reply.meta.totalMs);
-    else this.#codes[reply.error.code] = (this.#codes[reply.error.code] ?? 0) + 1;
+    if (reply.ok) {
+      this.#latenciesMs.push(reply.meta.totalMs);
+      return;
+    }
+    const { code, message } = reply.error;
+    this.#codes[code] = (this.#codes[code] ?? 0) + 1;
+    if (this.#named.length < namedMax) this.#named.push({ jobId, code, message });
   }
 
   get open(): readonly string[] {
@@ -38,12 +65,20 @@ export class Tally {
   }
 
   get counts(): Counts {
-    return { jobs: this.#all.size, ...this.#by, unanswered: this.#open.size };
+    const notSent = this.#notSent.size;
+    return { jobs: this.#all.size + notSent, ...this.#by, unanswered: this.#open.size + notSent, notSent };
   }
 
   /** Error codes of failed, expired and cancelled jobs. */
   get codes(): Readonly<Record<string, number>> {
     return this.#codes;
+  }
+
+  /** The first of the jobs that did not succeed: those with a reply, those that could not be sent, those that are open. */
+  get unsuccessful(): readonly Unsuccessful[] {
+    const notSent = [...this.#notSent].map(([jobId, message]) => ({ jobId, code: "not sent", message }));
+    const open = [...this.#open].map((jobId) => ({ jobId, code: "unanswered", message: "" }));
+    return [...this.#named, ...notSent, ...open].slice(0, namedMax);
   }
 
   /** From the queue to the reply, of the jobs that succeeded; undefined: none did. */

@@ -196,7 +196,8 @@ describe.concurrent("the event source mapping", () => {
 
   test("counts a killed environment as a throw and starts a fresh one", async ({ expect, onTestFinished }) => {
     const { told, environments } = await given(["hang"], {}, onTestFinished);
-    await until(() => environments.killOne());
+    await until(() => environments.running().length === 1);
+    environments.running()[0]?.kill();
     await until(() => invocations(told).length === 2);
     expect(story(told)).toEqual(["hang#1 EnvironmentDied, 0 deleted", "hang#2 returned, 1 deleted"]);
     expect(environments.stats().started).toBe(2);

@@ -21,12 +21,16 @@ export interface Started {
 
 const entry = new URL("../../infra/local/start.ts", import.meta.url).pathname;
 
-export function startLocally(args: readonly string[], finished: TestContext["onTestFinished"]): Started {
+export function startLocally(
+  args: readonly string[],
+  finished: TestContext["onTestFinished"],
+  env: NodeJS.ProcessEnv = process.env,
+): Started {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
   const child = spawn(process.execPath, [entry, "--data", folder, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     // npm's word of where the tests were started is none of theirs.
-    env: { ...process.env, INIT_CWD: process.cwd() },
+    env: { ...env, INIT_CWD: process.cwd() },
   });
   const ended = new Promise<number | null>((resolve) => {
     child.once("close", resolve);

@@ -34,7 +34,8 @@ describe.concurrent("npm start", { timeout: 60_000 }, () => {
     expect,
     onTestFinished,
   }) => {
-    const started = startLocally(["--json"], onTestFinished);
+    const replies = join(folder, "samples.jsonl");
+    const started = startLocally(["--json", "--replies", replies], onTestFinished);
     await until(() => started.stderr().includes("succeeded"));
     const family = linux ? familyOf(started.pid) : [];
     const addresses = linux ? listeningOf(family) : [];
@@ -48,11 +49,15 @@ describe.concurrent("npm start", { timeout: 60_000 }, () => {
       expired: 1,
       cancelled: 1,
       refused: 1,
+      parked: 1,
       unanswered: 0,
+      notSent: 0,
       bedrockRequests: 11,
       leasesLeft: 0,
       codes: { invalid_envelope: 1, model_not_configured: 1, provider_error: 1, deadline_exceeded: 1, cancelled: 1 },
     });
+    const typo = repliesIn(replies).find(({ jobId }) => jobId === "typo");
+    expect(typo).toMatchObject({ error: { message: "lan is no field; did you mean lane?" } });
     if (!linux) return;
     // DynamoDB, SQS with S3, Bedrock.
     expect(addresses).toEqual([loopback, loopback, loopback]);
@@ -102,6 +107,16 @@ describe.concurrent("npm start", { timeout: 60_000 }, () => {
     ).toEqual([...names, "urgent"]);
   });
 
+  test("waits for no job that could not be sent, and names it", async ({ expect, onTestFinished }) => {
+    const params = { messages: [{ role: "user", content: [{ text: "x".repeat(950_000) }] }] };
+    const jobs = file("big.jsonl", [job("small"), job("big", { params }), job("bigger", { params })]);
+    const started = startLocally([jobs], onTestFinished);
+    expect(await started.ended).toBe(1);
+    expect(started.stderr().match(/was not sent/g)).toHaveLength(1);
+    expect(started.stdout()).toContain("1 succeeded, 2 not sent\n");
+    expect(started.stdout()).toMatch(/^ {2}bigger {2}not sent {4}/m);
+  });
+
   test.runIf(linux).for(["SIGINT", "SIGTERM", "SIGKILL"] as const)(
     "takes its engines and workers with it on %s",
     async (signal, { expect, onTestFinished }) => {
@@ -113,9 +128,20 @@ describe.concurrent("npm start", { timeout: 60_000 }, () => {
       started.kill(signal);
       expect(await started.ended).toBe({ SIGINT: 130, SIGTERM: 143, SIGKILL: null }[signal]);
       await until(() => !family.some((pid) => isAlive(pid)));
-      if (signal !== "SIGKILL") expect(started.stdout()).toContain("1 unanswered");
+      if (signal === "SIGKILL") return;
+      expect(started.stdout()).toContain("; interrupted: 1 unanswered, 0 succeeded\n");
+      expect(started.stdout()).not.toMatch(/NOT returned|hidden/);
+      expect(started.stderr()).not.toContain("EnvironmentDied");
     },
   );
+
+  test("asks the real Bedrock only with credentials, and says what to set", async ({ expect, onTestFinished }) => {
+    const { PATH } = process.env;
+    const bare = { PATH, HOME: folder, AWS_EC2_METADATA_DISABLED: "true" };
+    const started = startLocally(["--bedrock", "aws"], onTestFinished, bare);
+    expect(await started.ended).toBe(2);
+    expect(started.stderr()).toMatch(/^--bedrock aws finds no AWS credentials .*; set AWS_PROFILE .*\n$/);
+  });
 
   test.for<[string[], string]>([
     [["--jsn"], "Unknown option '--jsn'"],

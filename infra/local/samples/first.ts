@@ -21,10 +21,10 @@ export function firstSamples(nowMs: number): readonly Sample[] {
   const hello = ask("hello", "fast-text", "Say hello to Ada 👋");
   return [
     { kind: "job", shows: "an ordinary job", job: hello },
-    { kind: "again", shows: "a duplicate: suppressed, the stored reply stands", job: hello },
+    { kind: "again", shows: "a duplicate, suppressed: the stored reply stands", job: hello },
     {
       kind: "job",
-      shows: "somebody is waiting: the rt lane, a stream read whole",
+      shows: "rt lane, stream: somebody is waiting",
       job: {
         ...ask("urgent", "fast-text", "Translate “good morning” into Danish."),
         op: "converse_stream",
@@ -33,48 +33,48 @@ export function firstSamples(nowMs: number): readonly Sample[] {
     },
     {
       kind: "job",
-      shows: "whenever: the bulk lane",
+      shows: "bulk lane: whenever",
       job: { ...ask("overnight", "smart-text", "Sort these notes by urgency."), lane: "bulk" },
     },
     {
       kind: "job",
-      shows: "a server error: asked again after a second",
+      shows: "asked again a second after a server error",
       job: ask("blip", "fast-text@us-east-1", "Name three rivers."),
     },
     {
       kind: "job",
-      shows: "both targets of fast-text time out: fallback to smart-text",
+      shows: "fallback: both targets of fast-text time out",
       job: ask("fallback", "fast-text", "Summarise order 8812."),
     },
     {
       kind: "job",
-      shows: "throttled for 6 s, no other step: requeued, nobody pays for the wait",
+      shows: "requeued: throttled for 6 s, no other step, nobody pays for the wait",
       job: { ...ask("throttled", "smart-text@us-east-1", "Draft a reply to the customer."), fallback: "none" },
     },
     {
       kind: "job",
-      shows: "a model nobody configured: left to other workers, answered near its deadline",
+      shows: "left to other workers until its deadline: a model nobody configured",
       job: { ...ask("unknown-model", "fast-txt", "Say hello."), deadlineAt: nowMs + unknownModelDeadlineMs },
     },
     {
       kind: "job",
-      shows: "a request that Bedrock refuses: not asked again",
+      shows: "not asked again: a request that Bedrock refuses",
       job: ask("refused-by-bedrock", "fast-text", "Say nothing."),
     },
     {
       kind: "job",
-      shows: "too late before it began: no request is made",
+      shows: "no request is made: too late before it began",
       job: { ...ask("too-late", "fast-text", "Say goodbye."), deadlineAt: nowMs - 1_000 },
     },
     { kind: "cancelled", shows: "cancelled before it arrived", job: ask("cancelled", "fast-text", "Never mind.") },
     {
       kind: "body",
-      shows: "a typo in a field: answered with the field's name",
+      shows: "a typo in a field, named in its reply",
       lane: "bg",
       jobId: "typo",
       body: JSON.stringify({ ...ask("typo", "fast-text", "Say hello."), lan: "rt" }),
     },
-    { kind: "body", shows: "a body that is no job: parked for an operator", lane: "bg", body: "{ not: json" },
+    { kind: "body", shows: "kept for an operator: a body that is no job", lane: "bg", body: "{ not: json" },
   ];
 }
 

@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+
+import { Tally } from "../../infra/local/tally.ts";
+import type { Reply } from "../../lib/core/reply.ts";
+
+const failed = (jobId: string) =>
+  ({
+    jobId,
+    ok: false,
+    status: "failed",
+    error: { code: "provider_error", kind: "fatal", message: `${jobId} is wrong`, retryable: false },
+  }) as Reply;
+
+describe("a job that could not be sent", () => {
+  test("is unanswered, is not waited for, and says why", () => {
+    const tally = new Tally();
+    tally.sent("a");
+    tally.notSent("b", "Throttled");
+    expect(tally.open).toEqual(["a"]);
+    expect(tally.counts).toMatchObject({ jobs: 2, unanswered: 2, notSent: 1 });
+    expect(tally.messages).toBe(1);
+    expect(tally.unsuccessful).toEqual([
+      { jobId: "b", code: "not sent", message: "Throttled" },
+      { jobId: "a", code: "unanswered", message: "" },
+    ]);
+  });
+
+  test.each([
+    ["before", (tally: Tally) => tally.sent("a"), (tally: Tally) => tally.notSent("a", "Throttled")],
+    ["after", (tally: Tally) => tally.notSent("a", "Throttled"), (tally: Tally) => tally.sent("a")],
+  ])("counts as sent if another message of it went out %s", (_says, first, then) => {
+    const tally = new Tally();
+    first(tally);
+    then(tally);
+    expect(tally.open).toEqual(["a"]);
+    expect(tally.counts).toMatchObject({ jobs: 1, unanswered: 1, notSent: 0 });
+  });
+});
+
+test("the first twenty jobs that did not succeed are named, with code and message", () => {
+  const tally = new Tally();
+  const names = Array.from({ length: 25 }, (_, place) => `job-${place}`);
+  for (const name of names) tally.sent(name);
+  for (const name of names) tally.take(failed(name));
+  expect(tally.unsuccessful).toHaveLength(20);
+  expect(tally.unsuccessful[0]).toEqual({ jobId: "job-0", code: "provider_error", message: "job-0 is wrong" });
+  expect(tally.counts).toMatchObject({ jobs: 25, failed: 25, unanswered: 0 });
+});
