@@ -1,11 +1,19 @@
 import { defineConfig } from "vitest/config";
 
+const elsewhere = ["test/**/*.slow.test.ts", "test/bench/**", "**/node_modules/**"];
+
 export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
-    include: ["test/**/*.test.ts"],
-    exclude: ["test/**/*.slow.test.ts", "test/bench/**", "**/node_modules/**"],
     pool: "threads",
     env: { CDK_VALIDATION: "false" },
+    projects: [
+      {
+        extends: true,
+        test: { name: "all", include: ["test/**/*.test.ts"], exclude: [...elsewhere, "test/infra/**"] },
+      },
+      // The CDK takes two seconds to import: once for all of these, not once for each.
+      { extends: true, test: { name: "infra", include: ["test/infra/**/*.test.ts"], isolate: false } },
+    ],
   },
 });
