@@ -37,7 +37,7 @@ export interface HeadWorld {
   readonly wrong: string;
 }
 
-const bounds = { limitStart: 4, limitMax: 5 };
+const bounds = { limitStart: 2, limitMax: 3 };
 const pages = 2;
 const clients = [
   { skewMs: -250, retryAfterMs: 10_000 },
