@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { ops } from "../core/config.ts";
+import { isObject } from "../core/json.ts";
+import { nearest } from "../core/nearest.ts";
 
 /**
  * What the stand-in for Bedrock does, as JSON; the Models port in memory plays the same scripts. All of it optional:
@@ -34,7 +36,9 @@ const ms = z.number().min(0);
 const count = z.number().int().min(1);
 const json = z.record(z.string(), z.json());
 
-const latency = z.union([ms, z.strictObject({ meanMs: ms, sigma: z.number().min(0).max(3).default(0.5) })]);
+const latency = z.union([ms, z.strictObject({ meanMs: ms, sigma: z.number().min(0).max(3).default(0.5) })], {
+  error: "must be ms, or an object with meanMs and sigma (0 to 3)",
+});
 
 /** Errors as Bedrock words them. */
 export const faults = {
@@ -82,10 +86,13 @@ export const faults = {
 const faultNames = Object.keys(faults).filter((name): name is keyof typeof faults => name in faults);
 
 const fault = {
-  error: z.union([
-    z.enum(faultNames),
-    z.strictObject({ status: z.number().int().min(300).max(599), name: text, message: z.string() }),
-  ]),
+  error: z.union(
+    [
+      z.enum(faultNames),
+      z.strictObject({ status: z.number().int().min(300).max(599), name: text, message: z.string() }),
+    ],
+    { error: ({ input }) => `${oneOf(faultNames, input)} or an object with status, name and message` },
+  ),
   /** Sent as the headers of that name. */
   retryAfter: text.optional(),
   xAmzRetryAfter: text.optional(),
@@ -124,10 +131,13 @@ const effect = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("truncated") }),
 ]);
 
-const nth = z.union([
-  count,
-  z.strictObject({ from: count.default(1), to: count.optional(), of: z.enum(["rule", "job"]).default("rule") }),
-]);
+const nth = z.union(
+  [
+    count,
+    z.strictObject({ from: count.default(1), to: count.optional(), of: z.enum(["rule", "job"]).default("rule") }),
+  ],
+  { error: "must be a whole number from 1, or an object with from, to and of" },
+);
 
 const rule = z.strictObject({
   when: z
@@ -160,6 +170,8 @@ const script = z.strictObject({
   rules: z.array(rule).default([]),
 });
 
+const effects = effect.options.map(({ shape }) => shape.kind.value);
+
 export type Latency = z.output<typeof latency>;
 export type Effect = z.output<typeof effect>;
 export type Answer = Extract<Effect, { kind: "answer" | "trickle" }>;
@@ -169,13 +181,13 @@ export type Script = z.output<typeof script>;
 /** A script as written, before its defaults. */
 export type ScriptText = z.input<typeof script>;
 
-/** Problems name their place: `rules[2].do.kind: …`. */
+/** Problems name their place, what is allowed there and what may have been meant: `rules[2].do.kind: …`. */
 export function readScript(
   written: unknown,
 ):
   | { readonly kind: "script"; readonly script: Script }
   | { readonly kind: "refused"; readonly problems: readonly string[] } {
-  const read = script.safeParse(written);
+  const read = script.safeParse(written, { error: phrase });
   if (read.success) return { kind: "script", script: read.data };
   return { kind: "refused", problems: read.error.issues.map(({ path, message }) => `${place(path)}: ${message}`) };
 }
@@ -185,6 +197,34 @@ export function scriptFrom(written: unknown): Script {
   const read = readScript(written);
   if (read.kind === "refused") throw new Error(read.problems.join("; "));
   return read.script;
+}
+
+/** What is wrong, wherever the schema does not say it itself. */
+function phrase(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === "unrecognized_keys") {
+    const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];
+    return issue.keys.map((key) => `${key} is no field; ${meantOrKnown(key, known)}`).join(" ");
+  }
+  // The kind of an effect is told at its own place, but with the whole effect.
+  if (issue.code === "invalid_union") return isObject(issue.input) ? oneOf(effects, issue.input["kind"]) : undefined;
+  if (issue.code === "invalid_value") return oneOf(issue.values.map(String), issue.input);
+  if (issue.code === "invalid_type")
+    return issue.input === undefined ? "is missing" : `must be of type ${issue.expected}`;
+  if (issue.code === "too_small") {
+    return issue.origin === "string" ? "must not be empty" : `must be at least ${issue.minimum}`;
+  }
+  if (issue.code === "too_big") return `must be at most ${issue.maximum}`;
+  return undefined;
+}
+
+function oneOf(allowed: readonly string[], input: unknown): string {
+  const meant = typeof input === "string" ? nearest(input, allowed) : undefined;
+  return `must be one of ${allowed.join(", ")}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+}
+
+function meantOrKnown(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known);
+  return meant === undefined ? `known: ${known.join(", ")}` : `did you mean ${meant}?`;
 }
 
 function place(path: readonly PropertyKey[]): string {

@@ -54,6 +54,49 @@ describe("a script", () => {
   });
 });
 
+describe("a script's fault names what there is, and what was meant", () => {
+  const hang = { kind: "hang" };
+  test.each<[written: unknown, problem: string]>([
+    [{ latncy: 3 }, "script: latncy is no field; did you mean latency?"],
+    [{ colour: 3 }, "script: colour is no field; known: seed, latency, limits, rules"],
+    [
+      { rules: [{ when: { jobid: "x", nht: 2 }, do: hang }] },
+      "rules[0].when: jobid is no field; did you mean jobId? nht is no field; did you mean nth?",
+    ],
+    [
+      { rules: [{ do: { kind: "fial" } }] },
+      "rules[0].do.kind: must be one of answer, fail, stream-error, hang, reset, trickle, malformed, truncated; did you mean fail?",
+    ],
+    [{ rules: [{ do: { kind: "hang", after: "all" } }] }, "rules[0].do.after: must be one of nothing, headers, part"],
+    [
+      { rules: [{ when: { op: "convers" }, do: hang }] },
+      "rules[0].when.op: must be one of converse, converse_stream, invoke_model, count_tokens; did you mean converse?",
+    ],
+    [
+      { rules: [{ when: { nth: "1" }, do: hang }] },
+      "rules[0].when.nth: must be a whole number from 1, or an object with from, to and of",
+    ],
+    [{ latency: "slow" }, "latency: must be ms, or an object with meanMs and sigma (0 to 3)"],
+    [{ rules: [{ when: { nth: 0 }, do: hang }] }, "rules[0].when.nth: must be at least 1"],
+    [{ rules: [{ when: { percent: 101 }, do: hang }] }, "rules[0].when.percent: must be at most 100"],
+    [{ limits: [{ modelId: "x", max: -1 }] }, "limits[0].max: must be at least 0"],
+    [{ limits: [{ max: 1 }] }, "limits[0].modelId: is missing"],
+    [{ rules: {} }, "rules: must be of type array"],
+  ])("%j", (written, problem) => expect(readScript(written)).toEqual({ kind: "refused", problems: [problem] }));
+
+  test("an error by its name", () => {
+    const read = readScript({ rules: [{ do: { kind: "fail", error: "throtled" } }] });
+    expect(read).toEqual({
+      kind: "refused",
+      problems: [
+        expect.stringMatching(
+          /^rules\[0\]\.do\.error: must be one of throttled, .*, invalid; did you mean throttled\? or an object with status, name and message$/,
+        ),
+      ],
+    });
+  });
+});
+
 describe("a rule", () => {
   const call: Arrival = { op: "converse", modelId: "us.amazon.nova-lite-v1:0", region: "us-west-2", jobId: "order-1" };
   const hang: ScriptText["rules"] = [{ do: { kind: "hang" } }];
