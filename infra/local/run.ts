@@ -136,20 +136,12 @@ async function send(
 
 async function submit(jobs: readonly Job[], client: Client, tally: Tally, watch: Watch): Promise<void> {
   for (const outcome of await client.submitBatch(jobs)) {
-    switch (outcome.kind) {
-      case "sent":
-        tally.sent(outcome.jobId);
-        break;
-      case "refused":
-        notSent(outcome.jobId, outcome.fault.message);
-        break;
-      case "failed":
-        notSent(outcome.jobId, outcome.name);
-        break;
+    const { jobId } = outcome;
+    if (outcome.kind === "sent") {
+      tally.sent(jobId);
+      continue;
     }
-  }
-
-  function notSent(jobId: string, why: string): void {
+    const why = outcome.kind === "refused" ? outcome.fault.message : outcome.name;
     tally.notSent(jobId, why);
     watch.trouble(`${jobId} was not sent: ${why}`, `not sent: ${why.replaceAll(/\d+/g, "N")}`);
   }

@@ -31,18 +31,31 @@ test("a kill hits the invocation that has run longest, and nobody who only impor
   void importing.invoke({});
   const first = running.invoke({});
   await until(() => running.running().length === 1);
-  const [oldest] = running.running();
+  const sinceMs = running.running()[0]?.busySinceMs() ?? Infinity;
   const second = running.invoke({});
   await until(() => running.running().length === 2);
 
   expect(await killLongest([importing, running], never)).toBe(true);
   expect(await first).toEqual({ kind: "threw", name: "EnvironmentDied" });
-  expect(running.running()).toHaveLength(1);
-  expect(running.running()).not.toContain(oldest);
+  expect(Date.now() - sinceMs).toBeGreaterThanOrEqual(1_000);
   expect(importing.stats().died).toBe(0);
 
   expect(await killLongest([importing, running], never)).toBe(true);
-  await second;
+  expect(await second).toEqual({ kind: "threw", name: "EnvironmentDied" });
+});
+
+test("a kill among several who are long at work hits the one that began first", async ({ onTestFinished }) => {
+  const running = await opened(`export const handler = async () => { ${hangs} };`, onTestFinished);
+  const begun: string[] = [];
+  for (const name of ["first", "second"]) {
+    void running.invoke({}).then(() => begun.splice(begun.indexOf(name), 1));
+    begun.push(name);
+    await until(() => running.running().length === begun.length);
+  }
+  await until(() => running.running().every((it) => Date.now() - (it.busySinceMs() ?? Infinity) > 1_200));
+  await killLongest([running], new AbortController().signal);
+  await until(() => begun.length === 1);
+  expect(begun).toEqual(["second"]);
 });
 
 test("a kill waits for somebody to be busy, until the service ends", async ({ onTestFinished }) => {
