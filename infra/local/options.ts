@@ -32,19 +32,26 @@ export const usage = `Runs the whole service on this machine.
 
   --json               one JSON line at the end instead of the summary
   --replies OUT.jsonl  write every reply there, one a line
-  --limit TARGET=N     at most N requests in flight at a target, as fast-text@us-west-2=3; repeatable
-  --script FILE        what the stand-in for Bedrock does, as lib/memory/bedrock-script.ts tells
-  --bedrock aws        ask the real Bedrock, with this shell's credentials; it is billed
+  --limit TARGET=N     at most N requests in flight at a target, as
+                       fast-text@us-west-2=3; repeatable
+  --script FILE        what the stand-in for Bedrock does; its format is at the
+                       top of lib/memory/bedrock-script.ts
+  --bedrock aws        ask the real Bedrock, with this shell's credentials; it is
+                       billed
   --data DIR           keep the tables in DIR; queues are always in memory
   --environments N     at most N worker processes a lane (default 2)
   --timeout SECONDS    give up what is unanswered by then
   --help               this text
 
-AWS_ENDPOINT_URL_DYNAMODB, _SQS, _S3 and _BEDROCK_RUNTIME name engines to use instead of the embedded ones.
 Paths are relative to where you type the command.
-kill -USR2 PID kills one busy worker process; its jobs come again within 35 s. Ctrl-C ends everything.
-Exit code: 0 every job is answered and no lease is left, 1 not so, 2 the command line, a file or the config is wrong,
-130 ended by Ctrl-C, 143 by SIGTERM.
+AWS_ENDPOINT_URL_DYNAMODB, _SQS, _S3 and _BEDROCK_RUNTIME name engines to use
+instead of the embedded ones.
+
+kill -USR2 PID kills a worker process in the middle of its work; its jobs come
+again within 35 s. Ctrl-C ends everything, twice at once.
+
+Exit code: 0 every job is answered and no lease is left, 1 not so, 2 the command
+line, a file or the config is wrong, 130 ended by Ctrl-C, 143 by SIGTERM.
 `;
 
 const flags = {

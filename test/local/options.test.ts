@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { readOptions } from "../../infra/local/options.ts";
+import { readOptions, usage } from "../../infra/local/options.ts";
 import type { Options } from "../../infra/local/options.ts";
 
 const plain: Options = { json: false, limits: {}, bedrock: "stand-in", environmentsMax: 2 };
@@ -61,6 +61,8 @@ describe("the command line of npm start", () => {
 
   test("help is given, whatever else is asked", () =>
     expect(readOptions(["--help", "--json"])).toEqual({ kind: "help" }));
+
+  test("help fits into 80 columns", () => expect(usage.split("\n").filter((line) => line.length > 80)).toEqual([]));
 });
 
 function words(args: string): readonly string[] {
