@@ -129,7 +129,7 @@ function killOnSignal(service: Service, tell: (text: string) => void): void {
 
 function directoryRemedy({ dataDirectory }: Options): string {
   return dataDirectory === undefined
-    ? "it is for logs; name another one with --data DIR, or start from another directory"
+    ? "it is for logs; name another directory with --data DIR"
     : "give --data another one";
 }
 

@@ -36,8 +36,8 @@ export const usage = `Runs the whole service on this machine.
                        fast-text@us-west-2=3; repeatable
   --script FILE        what the stand-in for Bedrock does; its format is at the
                        top of lib/memory/bedrock-script.ts
-  --bedrock aws        ask the real Bedrock, with this shell's credentials; it is
-                       billed
+  --bedrock aws        ask the real Bedrock, with this shell's credentials;
+                       it is billed
   --data DIR           keep the tables in DIR; queues are always in memory
   --environments N     at most N worker processes a lane (default 2)
   --timeout SECONDS    give up what is unanswered by then
