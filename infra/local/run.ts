@@ -108,6 +108,7 @@ function clientOf(service: Service, jobs: JobTable): Client {
     jobs,
     clock: systemClock,
     ttlDays: config.replies.ttlDays,
+    bucket: outputOf(service, "repliesBucketName"),
   });
 }
 
