@@ -1,33 +1,15 @@
-import { writeFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, test } from "vitest";
+import { describe, test } from "vitest";
 
+import { folderForTests, job, write } from "./files.ts";
 import { familyOf, isAlive, listeningOf, repliesIn, resultOf, startLocally, until } from "./process.ts";
 
 const linux = process.platform === "linux";
 /** 127.0.0.1 as /proc writes it. */
 const loopback = "0100007F";
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
-});
-afterAll(async () => {
-  await rm(folder, { recursive: true });
-});
-
-function file(name: string, lines: readonly unknown[]): string {
-  const path = join(folder, name);
-  writeFileSync(path, lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"));
-  return path;
-}
-
-function job(jobId: string, facts: object = {}) {
-  const params = { messages: [{ role: "user", content: [{ text: "Say hello to Ada." }] }] };
-  return { jobId, model: "fast-text", op: "converse", params, ...facts };
-}
+const folder = folderForTests();
+const file = (name: string, lines: readonly unknown[]) => write(folder, name, lines);
 
 describe.concurrent("npm start", { timeout: 60_000 }, () => {
   test("answers each sample once, with everything returned, on loopback alone, and leaves no process", async ({
@@ -106,35 +88,6 @@ describe.concurrent("npm start", { timeout: 60_000 }, () => {
         .toSorted(),
     ).toEqual([...names, "urgent"]);
   });
-
-  test("waits for no job that could not be sent, and names it", async ({ expect, onTestFinished }) => {
-    // Six bytes each in a message, where SQS does not take the character itself.
-    const params = { messages: [{ role: "user", content: [{ text: "\uFFFE".repeat(290_000) }] }] };
-    const jobs = file("big.jsonl", [job("small"), job("big", { params }), job("bigger", { params })]);
-    const started = startLocally([jobs], onTestFinished);
-    expect(await started.ended).toBe(1);
-    expect(started.stderr().match(/was not sent/g)).toHaveLength(1);
-    expect(started.stdout()).toContain("1 succeeded, 2 not sent\n");
-    expect(started.stdout()).toMatch(/^ {2}bigger {2}not sent {4}/m);
-  });
-
-  test.runIf(linux).for(["SIGINT", "SIGTERM", "SIGKILL"] as const)(
-    "takes its engines and workers with it on %s",
-    async (signal, { expect, onTestFinished }) => {
-      const args = [file(`${signal}.jsonl`, [job("slow")]), "--script", file("slow.json", ['{"latency": 60000}'])];
-      const started = startLocally(args, onTestFinished);
-      await until(() => started.stderr().includes("slow waiting") || started.stderr().includes("0 of 1 answered"));
-      const family = familyOf(started.pid);
-      expect(family.length).toBeGreaterThan(3);
-      started.kill(signal);
-      expect(await started.ended).toBe({ SIGINT: 130, SIGTERM: 143, SIGKILL: null }[signal]);
-      await until(() => !family.some((pid) => isAlive(pid)));
-      if (signal === "SIGKILL") return;
-      expect(started.stdout()).toContain("; interrupted: 1 unanswered, 0 succeeded\n");
-      expect(started.stdout()).not.toMatch(/NOT returned|hidden/);
-      expect(started.stderr()).not.toContain("EnvironmentDied");
-    },
-  );
 
   test("asks the real Bedrock only with credentials, and says what to set", async ({ expect, onTestFinished }) => {
     const { PATH } = process.env;
