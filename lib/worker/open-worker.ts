@@ -1,6 +1,6 @@
 import type { Config } from "../core/config.ts";
 import type { Lane } from "../core/lane.ts";
-import { ledgersOf } from "../core/plan.ts";
+import { ledgersOf } from "../core/ledgers.ts";
 import type { World } from "../ports.ts";
 import { Board } from "./board.ts";
 import type { Worker } from "./invocation.ts";
