@@ -31,10 +31,45 @@ export interface Overrides {
 
 export const noOverrides: Overrides = { ledgers: new Map(), lanes: new Map(), models: new Map() };
 
+/** One word of an operator, and what it is about; without an `override` it is taken back. */
+export type Word =
+  | { readonly kind: "ledger"; readonly name: string; readonly override?: LedgerOverride }
+  | { readonly kind: "lane"; readonly name: Lane; readonly override?: LaneOverride }
+  | { readonly kind: "model"; readonly name: string; readonly override?: ModelOverride };
+
+/** The words as they stand in the table, where somebody may have written them by hand. */
+export interface Written {
+  readonly ledgers: ReadonlyMap<string, Json>;
+  readonly lanes: ReadonlyMap<Lane, Json>;
+  readonly models: ReadonlyMap<string, Json>;
+}
+
 /** A row that somebody has written by hand: what can be understood of it, and a word for each field that cannot. */
 export interface ReadOverride<T> {
   readonly override: T;
   readonly troubles: readonly string[];
+}
+
+/** What can be understood of all of them; `troubles` by the name of what they are about. */
+export function readOverrides(
+  written: Written,
+  isKnown: (name: string) => boolean,
+): { readonly overrides: Overrides; readonly troubles: ReadonlyMap<string, string> } {
+  const troubles = new Map<string, string>();
+  const all = <K extends string, T>(rows: ReadonlyMap<K, Json>, read: (row: Json) => ReadOverride<T>): Map<K, T> =>
+    new Map(
+      [...rows].map(([name, row]) => {
+        const understood = read(row);
+        if (understood.troubles.length > 0) troubles.set(name, understood.troubles.join(", "));
+        return [name, understood.override];
+      }),
+    );
+  const overrides = {
+    ledgers: all(written.ledgers, readLedgerOverride),
+    lanes: all(written.lanes, readLaneOverride),
+    models: all(written.models, (row) => readModelOverride(row, isKnown)),
+  };
+  return { overrides, troubles };
 }
 
 export function readLedgerOverride(row: unknown): ReadOverride<LedgerOverride> {

@@ -1,10 +1,15 @@
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createLeaseTable } from "../../lib/aws/lease-table.ts";
+import type { Breaker } from "../../lib/core/breaker.ts";
 import type { Head, PageRef } from "../../lib/core/lease.ts";
+import type { LedgerOverride } from "../../lib/core/override.ts";
 import { createMemoryLeaseTable } from "../../lib/memory/lease-table.ts";
-import type { LeaseTable } from "../../lib/ports.ts";
+import type { BoardNames, LeaseTable } from "../../lib/ports.ts";
 import { createLeaseTable as createTable, dynamoEngines, engineForTests, localClient } from "./engines.ts";
+
+const noNames: BoardNames = { ledgers: [], targets: [], lanes: [], models: [] };
 
 interface Opened {
   readonly table: LeaseTable;
@@ -55,6 +60,8 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
     for (const id of held) await table.take(ref, [id], 32, 1_000);
     return ref;
   };
+  const board = async (names: Partial<BoardNames>) => await table.readBoard({ ...noNames, ...names });
+  const heads = async (...ledgers: readonly string[]) => (await board({ ledgers })).heads;
   const countOf = async (ref: PageRef) => Object.keys((await table.readPage(ref)) ?? {}).length;
 
   describe("a page", () => {
@@ -232,16 +239,16 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
 
     test("is none until it is written, then as it was written", async () => {
       const [ledger, other] = [newLedger(), newLedger()];
-      expect(await table.readHeads([ledger, other])).toEqual(new Map());
+      expect(await heads(ledger, other)).toEqual(new Map());
       expect(await table.writeHead(ledger, undefined, full)).toEqual({ kind: "written" });
-      expect(await table.readHeads([ledger, other])).toEqual(new Map([[ledger, full]]));
+      expect(await heads(ledger, other)).toEqual(new Map([[ledger, full]]));
     });
 
     test("drops what the next one does not say", async () => {
       const ledger = newLedger();
       await table.writeHead(ledger, undefined, full);
       await table.writeHead(ledger, full, { lim: 10 });
-      expect(await table.readHeads([ledger])).toEqual(new Map([[ledger, { lim: 10 }]]));
+      expect(await heads(ledger)).toEqual(new Map([[ledger, { lim: 10 }]]));
     });
 
     test.each(Object.keys(full))("is not written over another's %s", async (field) => {
@@ -270,8 +277,7 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
       const [first = "", last = ""] = [many[0], many[149]];
       await table.writeHead(first, undefined, { lim: 1 });
       await table.writeHead(last, undefined, { lim: 2 });
-      const heads = await table.readHeads([...many, first]);
-      expect(heads).toEqual(
+      expect(await heads(...many, first)).toEqual(
         new Map([
           [first, { lim: 1 }],
           [last, { lim: 2 }],
@@ -280,6 +286,146 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
     });
   });
 
+  describe("a breaker", () => {
+    const probe = { id: "attempt-1", expiresAtMs: 500 };
+    const kinds: readonly (readonly [says: string, breaker: Breaker])[] = [
+      ["closed with failures", { kind: "closed", failures: 3 }],
+      ["open", { kind: "open", openUntilMs: 30_000 }],
+      ["half-open with a probe", { kind: "half-open", probe }],
+      ["half-open without one", { kind: "half-open" }],
+    ];
+    const breaker = async (target: string) => (await board({ targets: [target] })).breakers.get(target);
+    const none: Breaker = { kind: "closed", failures: 0 };
+
+    test("is none until it is written", async () => expect(await breaker(newLedger())).toBeUndefined());
+
+    test.each(kinds)("%s is as it was written, and closed again is as if it had never been", async (_says, wrote) => {
+      const target = newLedger();
+      expect(await table.writeBreaker(target, undefined, wrote)).toEqual({ kind: "written" });
+      expect(await breaker(target)).toEqual(wrote);
+      expect(await table.writeBreaker(target, wrote, none)).toEqual({ kind: "written" });
+      expect(await breaker(target)).toBeUndefined();
+      expect(await table.writeBreaker(target, undefined, wrote)).toEqual({ kind: "written" });
+      expect(await table.writeBreaker(target, none, wrote)).toEqual({ kind: "refused", breaker: wrote });
+    });
+
+    test.each(kinds.flatMap(([says, from]) => kinds.map(([then, to]) => [says, then, from, to] as const)))(
+      "%s becomes %s, with nothing left of what it was",
+      async (_says, _then, from, to) => {
+        const target = newLedger();
+        await table.writeBreaker(target, undefined, from);
+        await table.writeBreaker(target, from, to);
+        expect(await breaker(target)).toEqual(to);
+      },
+    );
+
+    test.each<[says: string, theirs: Breaker]>([
+      ["another's probe", { kind: "half-open", probe: { ...probe, id: "attempt-2" } }],
+      ["a probe's other end", { kind: "half-open", probe: { ...probe, expiresAtMs: 501 } }],
+      ["no probe any more", { kind: "half-open" }],
+      ["an opening", { kind: "open", openUntilMs: 500 }],
+    ])("is not written over %s", async (_says, theirs) => {
+      const target = newLedger();
+      await table.writeBreaker(target, undefined, theirs);
+      const written = await table.writeBreaker(target, { kind: "half-open", probe }, none);
+      expect(written).toEqual({ kind: "refused", breaker: theirs });
+    });
+
+    test("that was seen and is gone refuses", async () => {
+      const written = await table.writeBreaker(newLedger(), { kind: "half-open", probe }, none);
+      expect(written).toEqual({ kind: "refused", breaker: undefined });
+    });
+
+    test("gives its probe to one of many at once", async () => {
+      const target = newLedger();
+      const open: Breaker = { kind: "open", openUntilMs: 1 };
+      await table.writeBreaker(target, undefined, open);
+      const written = await Promise.all(
+        Array.from({ length: 16 }, (_, index) =>
+          table.writeBreaker(target, open, { kind: "half-open", probe: { ...probe, id: `attempt-${index}` } }),
+        ),
+      );
+      expect(written.filter(({ kind }) => kind === "written")).toHaveLength(1);
+    });
+  });
+
+  describe("an operator's word", () => {
+    test("on a ledger is read with its head, and goes without a trace", async () => {
+      const ledger = newLedger();
+      const override: LedgerOverride = { limit: 3, pausedUntilMs: 9_000, out: true };
+      await table.setOverride({ kind: "ledger", name: ledger, override });
+      expect(await board({ ledgers: [ledger] })).toMatchObject({
+        heads: new Map([[ledger, {}]]),
+        written: { ledgers: new Map([[ledger, override]]) },
+      });
+      await table.setOverride({ kind: "ledger", name: ledger });
+      expect((await board({ ledgers: [ledger] })).written.ledgers).toEqual(new Map());
+    });
+
+    test("takes the place of the one before it", async () => {
+      const ledger = newLedger();
+      await table.setOverride({ kind: "ledger", name: ledger, override: { out: true } });
+      await table.setOverride({ kind: "ledger", name: ledger, override: { limit: 3 } });
+      expect((await board({ ledgers: [ledger] })).written.ledgers).toEqual(new Map([[ledger, { limit: 3 }]]));
+    });
+
+    test("outlives what is learned, and leaves that alone", async () => {
+      const ledger = newLedger();
+      await table.writeHead(ledger, undefined, { lim: 9 });
+      await table.setOverride({ kind: "ledger", name: ledger, override: { limit: 3 } });
+      expect(await table.writeHead(ledger, { lim: 9 }, { lim: 10 })).toEqual({ kind: "written" });
+      expect(await board({ ledgers: [ledger] })).toMatchObject({
+        heads: new Map([[ledger, { lim: 10 }]]),
+        written: { ledgers: new Map([[ledger, { limit: 3 }]]) },
+      });
+    });
+
+    test("does not keep the first head from being written", async () => {
+      const ledger = newLedger();
+      await table.setOverride({ kind: "ledger", name: ledger, override: { limit: 3 } });
+      expect(await table.writeHead(ledger, undefined, { lim: 9 })).toEqual({ kind: "written" });
+    });
+
+    test("on a lane and on a model stands by itself", async () => {
+      const model = newLedger();
+      await table.setOverride({ kind: "lane", name: "bulk", override: { pausedUntilMs: 7_000 } });
+      await table.setOverride({ kind: "model", name: model, override: { chain: ["b@west", "a"] } });
+      const { written } = await board({ lanes: ["rt", "bulk"], models: [model] });
+      expect(written.lanes).toEqual(new Map([["bulk", { pausedUntilMs: 7_000 }]]));
+      expect(written.models).toEqual(new Map([[model, { chain: ["b@west", "a"] }]]));
+      await table.setOverride({ kind: "lane", name: "bulk" });
+      await table.setOverride({ kind: "model", name: model });
+      expect((await board({ lanes: ["bulk"], models: [model] })).written).toEqual({
+        ledgers: new Map(),
+        lanes: new Map(),
+        models: new Map(),
+      });
+    });
+
+    test("is read together with all else, whatever bears the same name", async () => {
+      const name = newLedger();
+      await table.writeHead(name, undefined, { lim: 1 });
+      await table.writeBreaker(name, undefined, { kind: "open", openUntilMs: 5 });
+      await table.setOverride({ kind: "ledger", name, override: { out: true } });
+      await table.setOverride({ kind: "model", name, override: { chain: [] } });
+      expect(await board({ ledgers: [name], targets: [name], models: [name] })).toEqual({
+        heads: new Map([[name, { lim: 1 }]]),
+        breakers: new Map([[name, { kind: "open", openUntilMs: 5 }]]),
+        written: {
+          ledgers: new Map([[name, { out: true }]]),
+          lanes: new Map(),
+          models: new Map([[name, { chain: [] }]]),
+        },
+      });
+    });
+  });
+
+  const aBoard = {
+    ledgers: Array.from({ length: 50 }, newLedger),
+    targets: Array.from({ length: 47 }, newLedger),
+    lanes: ["rt", "bg", "bulk"],
+    models: [],
+  } satisfies BoardNames;
   const sends = name === "memory" ? 0 : 1;
   const costs: readonly [says: string, requests: number, act: (held: PageRef) => Promise<unknown>][] = [
     ["a take", 1, (held) => table.take(held, ["b"], 5, 1_000)],
@@ -289,8 +435,10 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
     ["a renewal", 1, (held) => table.renew(held, ["a"], 2_000)],
     ["a return", 1, (held) => table.giveBack(held, ["a"])],
     ["a return to no page", 1, () => table.giveBack(missing(), ["a"])],
-    ["a hundred heads", 1, () => table.readHeads(Array.from({ length: 100 }, newLedger))],
+    ["a hundred rows of a board", 1, () => board(aBoard)],
     ["a head's write", 1, () => table.writeHead(newLedger(), undefined, { lim: 1 })],
+    ["a breaker's write", 1, () => table.writeBreaker(newLedger(), undefined, { kind: "open", openUntilMs: 1 })],
+    ["an operator's word", 1, () => table.setOverride({ kind: "lane", name: "bulk", override: {} })],
   ];
   test.each(costs)("%s costs %i request(s)", async (_says, expected, act) => {
     const held = await page("a");
@@ -326,5 +474,36 @@ describe.each(dynamoEngines.slice(0, 1))("the lease table on DynamoDB (%s)", (_n
     await expect(table.take(ref, ["a"], 5, 1_000)).rejects.toMatchObject(gone);
     await expect(table.giveBack(ref, ["a"])).rejects.toMatchObject(gone);
     await expect(table.writeHead("l", undefined, { lim: 1 })).rejects.toMatchObject(gone);
+    await expect(table.writeBreaker("b", undefined, { kind: "half-open" })).rejects.toMatchObject(gone);
+  });
+
+  test.each<[says: string, word: AttributeValue, read: unknown]>([
+    ["digits as text", { M: { limit: { S: "3" } } }, { limit: "3" }],
+    ["a set in the place of a list", { M: { chain: { SS: ["a", "b"] } } }, { chain: ["a", "b"] }],
+    [
+      "nothing, and things in each other",
+      { M: { a: { NULL: true }, b: { L: [{ BOOL: false }] } } },
+      { a: null, b: [false] },
+    ],
+    ["text in the place of the map", { S: "paused" }, "paused"],
+    ["bytes", { B: new Uint8Array([1]) }, null],
+  ])("reads what an operator has written by hand: %s", async (_says, word, read) => {
+    const dynamo = new DynamoDBClient({ ...localClient(endpoint), maxAttempts: 1 });
+    const TableName = await createTable(endpoint);
+    await dynamo.send(new PutItemCommand({ TableName, Item: { pk: { S: "MODEL#fast" }, override: word } }));
+    const { written } = await createLeaseTable(dynamo, TableName).readBoard({ ...noNames, models: ["fast"] });
+    expect(written.models).toEqual(new Map([["fast", read]]));
+  });
+
+  test.each<[says: string, row: Record<string, AttributeValue>]>([
+    ["a state that nobody knows", { state: { S: "ajar" } }],
+    ["open without an end", { state: { S: "open" }, openUntil: { S: "soon" } }],
+    ["closed without a count", { state: { S: "closed" } }],
+  ])("takes a breaker that is damaged for none: %s", async (_says, row) => {
+    const dynamo = new DynamoDBClient({ ...localClient(endpoint), maxAttempts: 1 });
+    const TableName = await createTable(endpoint);
+    await dynamo.send(new PutItemCommand({ TableName, Item: { pk: { S: "B#west" }, ...row } }));
+    const { breakers } = await createLeaseTable(dynamo, TableName).readBoard({ ...noNames, targets: ["west"] });
+    expect(breakers).toEqual(new Map());
   });
 });

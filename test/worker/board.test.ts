@@ -6,6 +6,7 @@ import { createMemoryLeaseTable } from "../../lib/memory/lease-table.ts";
 import type { LeaseTable } from "../../lib/ports.ts";
 import { Board } from "../../lib/worker/board.ts";
 import { t0 } from "../a.ts";
+import { headOf } from "./lease-wire.ts";
 
 const [fast, smart] = ["fast-text@us-west-2", "smart-text@us-west-2"];
 
@@ -18,26 +19,26 @@ function aBoard(ledgers: readonly string[] = [fast]) {
   const broken = { reads: false, writes: false };
   const leases: LeaseTable = {
     ...table,
-    readHeads: async (asked) => {
-      reads.push(asked);
-      const heads = await table.readHeads(asked);
+    readBoard: async (names) => {
+      reads.push(names.ledgers);
+      const rows = await table.readBoard(names);
       await clock.sleep(4);
       if (broken.reads) throw Object.assign(new Error("down"), { name: "TimeoutError" });
-      return heads;
+      return rows;
     },
     writeHead: async (...ask) => {
       if (broken.writes) throw Object.assign(new Error("down"), { name: "TimeoutError" });
       return await table.writeHead(...ask);
     },
   };
-  const board = new Board({ clock, leases, telemetry: { note: (event) => noted.push(event) } }, ledgers);
+  const board = new Board({ clock, leases, telemetry: { note: (event) => noted.push(event) } }, { ledgers });
   const read = async (...asked: string[]) => {
     const reading = board.read(asked);
     await clock.advance(4);
     await reading;
   };
   const write = async (ledger: string, head: Head) => {
-    await table.writeHead(ledger, (await table.readHeads([ledger])).get(ledger), head);
+    await table.writeHead(ledger, await headOf(table, ledger), head);
   };
   return { board, clock, table, reads, noted, broken, read, write };
 }
@@ -113,7 +114,7 @@ describe("a container's board of heads", () => {
     }
     expect(board.head(fast)).toEqual({ lim: 7 });
     expect(reads).toHaveLength(4);
-    expect(noted).toEqual([{ kind: "trouble", what: "read the heads", error: "TimeoutError" }]);
+    expect(noted).toEqual([{ kind: "trouble", what: "read the board", error: "TimeoutError" }]);
   });
 
   test("says so again the next time", async () => {
@@ -134,7 +135,7 @@ describe("a change of a head", () => {
     const { board, table } = aBoard();
     expect(await board.change(fast, raised)).toEqual({ seen: undefined, next: { lim: 11 } });
     expect(board.head(fast)).toEqual({ lim: 11 });
-    expect(await table.readHeads([fast])).toEqual(new Map([[fast, { lim: 11 }]]));
+    expect(await headOf(table, fast)).toEqual({ lim: 11 });
   });
 
   test("is made of the head that stands when another was faster", async () => {
@@ -148,7 +149,7 @@ describe("a change of a head", () => {
     await write(fast, { lim: 20 });
     expect(await board.change(fast, (seen) => (seen === undefined ? { lim: 1 } : undefined))).toBeUndefined();
     expect(board.head(fast)).toEqual({ lim: 20 });
-    expect(await table.readHeads([fast])).toEqual(new Map([[fast, { lim: 20 }]]));
+    expect(await headOf(table, fast)).toEqual({ lim: 20 });
   });
 
   test("that was refused by its own success has succeeded", async () => {

@@ -7,7 +7,7 @@ import { Board } from "../../lib/worker/board.ts";
 import { LeaseDesk } from "../../lib/worker/lease-desk.ts";
 import type { TakenLease } from "../../lib/worker/lease-desk.ts";
 import { t0 } from "../a.ts";
-import { wired } from "./lease-wire.ts";
+import { headOf, wired } from "./lease-wire.ts";
 import type { Request } from "./lease-wire.ts";
 
 const ledger = "fast-text@us-west-2";
@@ -37,7 +37,7 @@ async function aDesk(head?: Head) {
   const faults: Partial<Record<Request["verb"], Fault[]>> = {};
   const wire = { requestMs: wireMs, answerMs: wireMs };
   const leases = wired(table, async (request, send) => {
-    if (request.verb === "readHeads") return await send();
+    if (request.verb === "readBoard") return await send();
     sent.push(request);
     const fault = faults[request.verb]?.shift();
     await clock.sleep(wire.requestMs);
@@ -52,7 +52,7 @@ async function aDesk(head?: Head) {
   const frozen = { ms: 0 };
   const own = { ...clock, nowMs: () => clock.nowMs() + frozen.ms };
   const world = { clock: own, leases, telemetry: { note: (event: Noted) => noted.push(event) } };
-  const desk = new LeaseDesk(world, new Board(world, [ledger]));
+  const desk = new LeaseDesk(world, new Board(world, { ledgers: [ledger] }));
   const verbs = () => sent.map(({ verb }) => verb);
   const over = async <T>(promise: Promise<T>): Promise<T> => {
     let done = false;
@@ -626,7 +626,7 @@ describe("a return", () => {
     await over(desk.giveBack(lease, { kind: "throttled", retryAfterMs: 7_000 }));
     expect(verbs()).toEqual(["take", "giveBack", "writeHead"]);
     const cutAtMs = t0 + 4 * wireMs;
-    expect((await table.readHeads([ledger])).get(ledger)).toEqual({
+    expect(await headOf(table, ledger)).toEqual({
       lim: 18,
       cutFrom: 20,
       cutAtMs,
@@ -649,7 +649,7 @@ describe("a return", () => {
     const theirs = { lim: 4, cutAtMs: t0, cutFrom: 5, pausedUntilMs: t0 + 2_000 };
     await table.writeHead(ledger, undefined, theirs);
     await over(desk.giveBack(lease, { kind: "throttled", retryAfterMs: 60_000 }));
-    expect((await table.readHeads([ledger])).get(ledger)).toEqual(theirs);
+    expect(await headOf(table, ledger)).toEqual(theirs);
     expect(noted.some(({ kind }) => kind === "limit-cut")).toBe(false);
   });
 
@@ -658,7 +658,7 @@ describe("a return", () => {
     const { lease } = await hold();
     await over(desk.giveBack(lease, { kind: "daily" }));
     const untilMs = t0 + 4 * wireMs + 900_000;
-    expect((await table.readHeads([ledger])).get(ledger)).toEqual({ pausedUntilMs: untilMs });
+    expect(await headOf(table, ledger)).toEqual({ pausedUntilMs: untilMs });
     expect(await over(take())).toEqual({ kind: "paused", untilMs });
   });
 
@@ -681,7 +681,7 @@ describe("a limit below its maximum", () => {
     await hold(limits);
     await over(desk.idle());
     expect(verbs()).toEqual(["take", "take", "writeHead"]);
-    expect((await table.readHeads([ledger])).get(ledger)).toMatchObject({ lim: 5 });
+    expect(await headOf(table, ledger)).toMatchObject({ lim: 5 });
     expect(noted.at(-1)).toMatchObject({ kind: "limit-raised", from: 4, to: 5 });
   });
 

@@ -57,7 +57,7 @@ async function liveAndPerhapsDie(
     if (kind === "lease-lost") by.seen.lost += 1;
   };
   const world = { clock: own, leases, telemetry: { note } };
-  const desk = new LeaseDesk(world, new Board(world, [ledger]));
+  const desk = new LeaseDesk(world, new Board(world, { ledgers: [ledger] }));
 
   const attempt = async () => {
     const [lane, share] = dice() < 0.5 ? (["rt", 1] as const) : (["bulk", 0.9] as const);
@@ -130,7 +130,7 @@ async function simulate(limit: number, containers: number, seed: number) {
 
   // After quiet the whole ledger is free: somebody new gets all of it, though one page may need several looks.
   const world = { clock, leases: table, telemetry: { note: () => undefined } };
-  const desk = new LeaseDesk(world, new Board(world, [ledger]));
+  const desk = new LeaseDesk(world, new Board(world, { ledgers: [ledger] }));
   const ask: LeaseAsk = { ledger, lane: "rt", share: 1, limitStart: limit, limitMax: limit };
   const takes = Array.from({ length: limit }, () =>
     desk.take(ask, { waitMs: 20_000, signal: new AbortController().signal }),

@@ -39,7 +39,7 @@ test("whatever the order of answers: nobody is granted twice, nobody is forgotte
           return answer;
         });
         const world = { clock, leases, telemetry: { note: () => undefined } };
-        const desk = new LeaseDesk(world, new Board(world, [ledger]));
+        const desk = new LeaseDesk(world, new Board(world, { ledgers: [ledger] }));
 
         let outMost = 0;
         const out = new Set<TakenLease>();
