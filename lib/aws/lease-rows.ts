@@ -44,29 +44,29 @@ export function boardKeys({ ledgers, targets, lanes, models }: BoardNames): stri
 }
 
 export function boardOf(items: readonly Item[]): BoardRows {
-  const [heads, breakers] = [new Map<string, Head>(), new Map<string, Breaker>()];
-  const written = { ledgers: new Map<string, Json>(), lanes: new Map(), models: new Map<string, Json>() };
-  for (const item of items) {
-    const [, prefix, name = ""] = /^(.*?#)(.*)$/s.exec(readString(item, "pk") ?? "") ?? [];
-    const word = item["override"] && jsonOf(item["override"]);
-    switch (prefix) {
-      case boardPrefixes.ledger:
-        heads.set(name, headOf(item));
-        if (word !== undefined) written.ledgers.set(name, word);
-        break;
-      case boardPrefixes.target: {
+  const rows = items.map((item) => {
+    const [, prefix = "", name = ""] = /^(.*?#)(.*)$/s.exec(readString(item, "pk") ?? "") ?? [];
+    return { prefix, name, item, word: item["override"] && jsonOf(item["override"]) };
+  });
+  const words = (kind: Word["kind"]) =>
+    rows.flatMap(({ prefix, name, word }) =>
+      prefix === boardPrefixes[kind] && word !== undefined ? [[name, word] as const] : [],
+    );
+  const of = (kind: keyof typeof boardPrefixes) => rows.filter(({ prefix }) => prefix === boardPrefixes[kind]);
+  return {
+    heads: new Map(of("ledger").map(({ name, item }) => [name, headOf(item)])),
+    breakers: new Map(
+      of("target").flatMap(({ name, item }) => {
         const breaker = breakerOf(item);
-        if (breaker !== undefined) breakers.set(name, breaker);
-        break;
-      }
-      case boardPrefixes.lane:
-        if (word !== undefined && isLane(name)) written.lanes.set(name, word);
-        break;
-      case boardPrefixes.model:
-        if (word !== undefined) written.models.set(name, word);
-    }
-  }
-  return { heads, breakers, written };
+        return breaker === undefined ? [] : [[name, breaker] as const];
+      }),
+    ),
+    written: {
+      ledgers: new Map(words("ledger")),
+      lanes: new Map(words("lane").flatMap(([name, word]) => (isLane(name) ? [[name, word] as const] : []))),
+      models: new Map(words("model")),
+    },
+  };
 }
 
 const headAttributes: Readonly<Record<keyof Head, string>> = {
@@ -106,18 +106,12 @@ export function breakerOf(item: Item | undefined): Breaker | undefined {
   if (item === undefined) return undefined;
   const [failures, openUntilMs] = [readNumber(item, "failures"), readNumber(item, "openUntil")];
   const [id, expiresAtMs] = [readString(item, "probe"), readNumber(item, "probeUntil")];
-  switch (readString(item, "state")) {
-    case "closed":
-      return failures === undefined ? undefined : { kind: "closed", failures };
-    case "open":
-      return openUntilMs === undefined ? undefined : { kind: "open", openUntilMs };
-    case "half-open":
-      return id === undefined || expiresAtMs === undefined
-        ? { kind: "half-open" }
-        : { kind: "half-open", probe: { id, expiresAtMs } };
-    default:
-      return undefined;
-  }
+  const state = readString(item, "state");
+  if (state === "closed" && failures !== undefined) return { kind: "closed", failures };
+  if (state === "open" && openUntilMs !== undefined) return { kind: "open", openUntilMs };
+  if (state !== "half-open") return undefined;
+  const probe = id !== undefined && expiresAtMs !== undefined ? { probe: { id, expiresAtMs } } : {};
+  return { kind: "half-open", ...probe };
 }
 
 export function breakerWrite(seen: Breaker | undefined, next: Breaker) {
@@ -179,14 +173,14 @@ export function wordWrite({ override }: Word) {
 }
 
 function mapOf(override: NonNullable<Word["override"]>): AttributeValue {
-  const fields = Object.entries(override).flatMap(([name, value]: [string, unknown]) =>
-    value === undefined ? [] : [[name, attributeOf(value)] as const],
-  );
-  return { M: Object.fromEntries(fields) };
+  const fields: [name: string, value: number | boolean | readonly string[] | undefined][] = Object.entries(override);
+  return {
+    M: Object.fromEntries(fields.flatMap(([name, value]) => (value === undefined ? [] : [[name, attributeOf(value)]]))),
+  };
 }
 
-function attributeOf(value: unknown): AttributeValue {
-  return Array.isArray(value) ? { L: value.map(attributeOf) } : attribute(value as string | number | boolean);
+function attributeOf(value: number | boolean | readonly string[]): AttributeValue {
+  return typeof value === "object" ? { L: value.map(attribute) } : attribute(value);
 }
 
 /** A value that somebody has written by hand, as JSON; what JSON has no word for (bytes) is null. */

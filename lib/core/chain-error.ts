@@ -29,6 +29,13 @@ function hopefulError({ kind, step, waitMs, known, failure }: Hope, went: string
         message: `every target that could serve the job fails too often: ${went}; look at their errors, then send the job again`,
         ...retry,
       };
+    case "out":
+      return {
+        code: "target_unavailable",
+        kind: "target",
+        message: `an operator has taken out every target that could serve the job: ${went}; bring one back, or send the job again later`,
+        ...retry,
+      };
     case "transient":
     case "hung":
       return { ...errorOf(failure ?? { kind, name: kind }, step), ...(known && { retryAfterMs: waitMs }) };
@@ -157,6 +164,7 @@ function wentHow(outcome: StepOutcome): string {
 }
 
 const skipWords: Readonly<Record<Exclude<SkipReason["kind"], "feature-missing">, string>> = {
+  "taken-out": "taken out",
   "breaker-open": "breaker open",
   paused: "paused",
   "no-headroom": "no headroom",

@@ -55,6 +55,7 @@ const causes = {
   paused: "paused",
   daily: "paused",
   breaker: "circuit_open",
+  out: "taken-out",
   transient: "transient",
   hung: "hung",
 } as const satisfies Readonly<Record<Hope["kind"], RequeueCause>>;
@@ -90,6 +91,7 @@ function walkDelayMs({ kind, waitMs }: Hope, spared: readonly StepOutcome[], at:
       return Math.max(waitMs, pauseMsMin);
     case "breaker":
       return at.lane === "rt" && waitMs <= probeWaitMsMax ? Math.max(waitMs, pauseMsMin) : Infinity;
+    case "out":
     case "no-time":
     case "bell":
     case "throttled":
@@ -103,6 +105,6 @@ function walkDelayMs({ kind, waitMs }: Hope, spared: readonly StepOutcome[], at:
 /** Somebody waits for an rt job: it goes back only for a cause that is likely over in time for a second delivery. */
 function mayRequeue({ kind, waitMs }: Hope, { lane, deadlineLeftMs }: ChainEnd): boolean {
   if (lane !== "rt") return deadlineLeftMs > requeueDeadlineLeftMsMin;
-  if (kind === "full" || kind === "breaker" || kind === "hung") return false;
+  if (kind === "full" || kind === "breaker" || kind === "hung" || kind === "out") return false;
   return deadlineLeftMs - waitMs > requeueDeadlineLeftMsMin;
 }

@@ -17,7 +17,17 @@ export type StepOutcome = { readonly step: string } & (
 
 /** That a step may do better later, and when: a wait that nobody knows is the one that a requeue would take. */
 export interface Hope {
-  readonly kind: "no-time" | "bell" | "full" | "throttled" | "paused" | "daily" | "breaker" | "transient" | "hung";
+  readonly kind:
+    | "no-time"
+    | "bell"
+    | "full"
+    | "throttled"
+    | "paused"
+    | "daily"
+    | "breaker"
+    | "transient"
+    | "hung"
+    | "out";
   readonly step: string;
   readonly waitMs: number;
   readonly known: boolean;
@@ -30,9 +40,15 @@ interface Now {
   readonly requeues: number;
 }
 
-/** The hopes of a chain, the soonest first, then in the chain's order. */
+/**
+ * The hopes of a chain, the soonest first, then in the chain's order. That an operator brings a step back is the last:
+ * nobody waits for it while anything else may serve.
+ */
 export function hopesOf(outcomes: readonly StepOutcome[], at: Now): Hope[] {
-  return outcomes.flatMap((outcome) => hopeOf(outcome, at) ?? []).sort((a, b) => a.waitMs - b.waitMs);
+  const isOut = ({ kind }: Hope) => Number(kind === "out");
+  return outcomes
+    .flatMap((outcome) => hopeOf(outcome, at) ?? [])
+    .sort((a, b) => isOut(a) - isOut(b) || a.waitMs - b.waitMs);
 }
 
 export function hopeOf(outcome: StepOutcome, at: Now): Hope | undefined {
@@ -62,6 +78,8 @@ type When = Pick<Hope, "step" | "waitMs" | "known">;
 
 function hopeOfSkipped(reason: SkipReason, unknown: When, until: (untilMs: number) => When): Hope | undefined {
   switch (reason.kind) {
+    case "taken-out":
+      return { kind: "out", ...unknown };
     case "breaker-open":
       return { kind: "breaker", ...until(reason.untilMs) };
     case "paused":

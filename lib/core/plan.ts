@@ -130,6 +130,8 @@ function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefine
 
 /** Why a step is passed over without an attempt. Times are epoch ms. */
 export type SkipReason =
+  /** By an operator, until the same brings it back. */
+  | { readonly kind: "taken-out" }
   | { readonly kind: "breaker-open"; readonly untilMs: number }
   | { readonly kind: "paused"; readonly untilMs: number }
   | { readonly kind: "no-headroom" }
@@ -154,6 +156,7 @@ export interface StepFacts {
   readonly need: Need;
   readonly nowMs: number;
   readonly deadlineLeftMs: number;
+  readonly takenOut?: boolean;
   /** The end of the breaker's opening: from then on a probe may go. */
   readonly breakerUntilMs?: number;
   readonly pausedUntilMs?: number;
@@ -170,6 +173,7 @@ export interface StepFacts {
 /** Why this step is not tried now; undefined: it is. The first reason that applies is told. */
 export function skipReason(step: Step, facts: StepFacts): SkipReason | undefined {
   const { need, nowMs, breakerUntilMs, pausedUntilMs, room } = facts;
+  if (facts.takenOut === true) return { kind: "taken-out" };
   if (breakerUntilMs !== undefined && breakerUntilMs > nowMs) return { kind: "breaker-open", untilMs: breakerUntilMs };
   if (pausedUntilMs !== undefined && pausedUntilMs > nowMs) return { kind: "paused", untilMs: pausedUntilMs };
   if (step.requireHeadroom && room !== undefined && room <= 0) return { kind: "no-headroom" };

@@ -56,10 +56,15 @@ export function pausedForMs(pausedUntilMs: readonly (number | undefined)[], nowM
 
 /**
  * Whether the message of a paused plan is hidden without a claim, which costs nothing. Near its deadline a job is
- * claimed all the same, for it must be answered; so is one that somebody waits for, for it may sleep a short pause.
+ * claimed all the same, for it must be answered; so is one that somebody waits for, for it may sleep a short pause,
+ * unless it is the lane itself that an operator has paused.
  */
-export function mayWaitUnclaimed(lane: Lane, pausedMs: number, deadlineLeftMs: number): boolean {
-  return lane !== "rt" && pausedMs > 0 && deadlineLeftMs > requeueDeadlineLeftMsMin;
+export function mayWaitUnclaimed(
+  lane: Lane,
+  { pausedMs, lanePaused }: { readonly pausedMs: number; readonly lanePaused: boolean },
+  deadlineLeftMs: number,
+): boolean {
+  return (lane !== "rt" || lanePaused) && pausedMs > 0 && deadlineLeftMs > requeueDeadlineLeftMsMin;
 }
 
 export type ReleaseNext = { readonly kind: "release"; readonly delayS: number } | { readonly kind: "answer" };

@@ -5,6 +5,8 @@ export type RequeueCause =
   | "capacity"
   | "paused"
   | "circuit_open"
+  /** Every step that could serve the job has been taken out by an operator. */
+  | "taken-out"
   | "transient"
   | "hung"
   | "bell"

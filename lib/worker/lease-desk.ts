@@ -164,9 +164,10 @@ export class LeaseDesk {
       case "neutral":
         return;
       case "throttled": {
-        const changed = await this.#board.change(ask.ledger, (head) => cut(head, ask, nowMs, outcome.retryAfterMs));
+        const bounds = this.#board.bounds(ask);
+        const changed = await this.#board.change(ask.ledger, (head) => cut(head, bounds, nowMs, outcome.retryAfterMs));
         if (changed === undefined) return;
-        const [from, to] = [limitOf(changed.seen, ask), limitOf(changed.next, ask)];
+        const [from, to] = [limitOf(changed.seen, bounds), limitOf(changed.next, bounds)];
         return this.#world.telemetry.note({ ...tagsOf(ask), kind: "limit-cut", from, to });
       }
       case "daily":

@@ -138,7 +138,7 @@ export class LeaseLine {
     if (first === undefined) return "served";
     for (const waiter of group) waiter.rounds += 1;
     const pages = pageCount(first.ask.limitMax);
-    const limit = limitOf(head, first.ask);
+    const limit = limitOf(head, this.#board.bounds(first.ask));
     const cap = laneCap(limit, first.ask.share);
 
     let out = 0;
@@ -201,9 +201,10 @@ export class LeaseLine {
   /** By time, while it has just been seen how full the ledger is. */
   async #considerRaise(ask: LeaseAsk, out: number): Promise<void> {
     const nowMs = this.#world.clock.nowMs();
-    const changed = await this.#board.change(this.#ledger, (head) => raise(head, ask, out, nowMs));
+    const bounds = this.#board.bounds(ask);
+    const changed = await this.#board.change(this.#ledger, (head) => raise(head, bounds, out, nowMs));
     if (changed === undefined) return;
-    const [from, to] = [limitOf(changed.seen, ask), limitOf(changed.next, ask)];
+    const [from, to] = [limitOf(changed.seen, bounds), limitOf(changed.next, bounds)];
     this.#world.telemetry.note({ kind: "limit-raised", from, to });
   }
 

@@ -61,7 +61,7 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
     return ref;
   };
   const board = async (names: Partial<BoardNames>) => await table.readBoard({ ...noNames, ...names });
-  const heads = async (...ledgers: readonly string[]) => (await board({ ledgers })).heads;
+  const heads = async (...of: readonly string[]) => (await board({ ledgers: of })).heads;
   const countOf = async (ref: PageRef) => Object.keys((await table.readPage(ref)) ?? {}).length;
 
   describe("a page", () => {
@@ -338,11 +338,11 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
 
     test("gives its probe to one of many at once", async () => {
       const target = newLedger();
-      const open: Breaker = { kind: "open", openUntilMs: 1 };
-      await table.writeBreaker(target, undefined, open);
+      const opened: Breaker = { kind: "open", openUntilMs: 1 };
+      await table.writeBreaker(target, undefined, opened);
       const written = await Promise.all(
         Array.from({ length: 16 }, (_, index) =>
-          table.writeBreaker(target, open, { kind: "half-open", probe: { ...probe, id: `attempt-${index}` } }),
+          table.writeBreaker(target, opened, { kind: "half-open", probe: { ...probe, id: `attempt-${index}` } }),
         ),
       );
       expect(written.filter(({ kind }) => kind === "written")).toHaveLength(1);
@@ -403,18 +403,18 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
     });
 
     test("is read together with all else, whatever bears the same name", async () => {
-      const name = newLedger();
-      await table.writeHead(name, undefined, { lim: 1 });
-      await table.writeBreaker(name, undefined, { kind: "open", openUntilMs: 5 });
-      await table.setOverride({ kind: "ledger", name, override: { out: true } });
-      await table.setOverride({ kind: "model", name, override: { chain: [] } });
-      expect(await board({ ledgers: [name], targets: [name], models: [name] })).toEqual({
-        heads: new Map([[name, { lim: 1 }]]),
-        breakers: new Map([[name, { kind: "open", openUntilMs: 5 }]]),
+      const same = newLedger();
+      await table.writeHead(same, undefined, { lim: 1 });
+      await table.writeBreaker(same, undefined, { kind: "open", openUntilMs: 5 });
+      await table.setOverride({ kind: "ledger", name: same, override: { out: true } });
+      await table.setOverride({ kind: "model", name: same, override: { chain: [] } });
+      expect(await board({ ledgers: [same], targets: [same], models: [same] })).toEqual({
+        heads: new Map([[same, { lim: 1 }]]),
+        breakers: new Map([[same, { kind: "open", openUntilMs: 5 }]]),
         written: {
-          ledgers: new Map([[name, { out: true }]]),
+          ledgers: new Map([[same, { out: true }]]),
           lanes: new Map(),
-          models: new Map([[name, { chain: [] }]]),
+          models: new Map([[same, { chain: [] }]]),
         },
       });
     });
