@@ -6,6 +6,7 @@ import type { ProviderError } from "./core/failure.ts";
 import type { JsonObject } from "./core/json.ts";
 import type { Head, Page, PageRef } from "./core/lease.ts";
 import type { Lane } from "./core/lane.ts";
+import type { Charge, Charged, Clocks, Quota } from "./core/rate.ts";
 import type { Noted } from "./core/noted.ts";
 import type { Word, Written } from "./core/override.ts";
 import type { Step } from "./core/plan.ts";
@@ -103,6 +104,15 @@ export interface LeaseTable {
   writeBreaker(target: string, seen: Breaker | undefined, next: Breaker): Promise<BreakerWritten>;
   /** An operator's word in the place of the one before it. What is learned beside it stays. */
   setOverride(word: Word): Promise<void>;
+  /**
+   * Charges the clocks on a ledger's head for an attempt, or neither; once, however often it is sent. `seen`: the clocks
+   * as they were last known, which spares a write if they still are so.
+   */
+  charge(ledger: string, charge: Charge, quota: Quota, nowMs: number, seen?: Clocks): Promise<Charged>;
+  /** Gives tokens of an attempt back, once; answers the clocks as they stand then. */
+  settle(ledger: string, unused: Charge, quota: Quota, nowMs: number, seen?: Clocks): Promise<Clocks>;
+  /** The clocks as they are, consistent; for operators and tests. */
+  readClocks(ledger: string): Promise<Clocks>;
   /** A page as it is, consistent; for operators and tests. */
   readPage(ref: PageRef): Promise<Page | undefined>;
 }

@@ -7,6 +7,7 @@ import {
 import type { DynamoDBClient, UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
 import type { Page, PageRef } from "../core/lease.ts";
 import type { LeaseTable, Taken } from "../ports.ts";
+import { chargeRow, clocksOf, settleRow } from "./clock-rows.ts";
 import {
   boardKeys,
   boardOf,
@@ -55,6 +56,16 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
       return { kind: "taken", page: pageOf(answer.Attributes) ?? {} };
     } catch (error) {
       return { kind: "refused", page: pageOf(rowThatRefused(error) ?? (await read(pk))) };
+    }
+  };
+
+  const onHead = (ledger: string) => async (write: Pick<UpdateItemCommandInput, "UpdateExpression">) => {
+    const pk = headKey(ledger);
+    try {
+      const told = { ReturnValues: "ALL_NEW", ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
+      return { applied: true, item: (await update(pk, { ...write, ...told })).Attributes };
+    } catch (error) {
+      return { applied: false, item: rowThatRefused(error) ?? (await read(pk)) };
     }
   };
 
@@ -142,6 +153,11 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
     setOverride: async (word) => {
       await update(wordKey(word), wordWrite(word));
     },
+
+    charge: (ledger, charge, quota, nowMs, seen) => chargeRow(onHead(ledger), charge, quota, nowMs, seen),
+    settle: (ledger, unused, quota, nowMs, seen) => settleRow(onHead(ledger), unused, quota, nowMs, seen),
+
+    readClocks: async (ledger) => clocksOf(await read(headKey(ledger))),
 
     readPage: async (ref) => pageOf(await read(pageKey(ref))),
   };

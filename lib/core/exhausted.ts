@@ -28,6 +28,8 @@ export type Exhausted =
 const probeWaitMsMax = 2_000;
 /** A head is read once a second: who wakes earlier reads the same pause again. */
 const pauseMsMin = 1_000;
+/** A clock that many wait for admits one at a time: whoever asks again at once only asks more often. */
+const quotaMsMin = 500;
 
 /**
  * What follows when no step has answered. A job waits here for what ends within moments, else in SQS, and fails only
@@ -51,6 +53,7 @@ const causes = {
   "no-time": "no-time",
   bell: "bell",
   full: "capacity",
+  quota: "quota",
   throttled: "capacity",
   paused: "paused",
   daily: "paused",
@@ -62,7 +65,7 @@ const causes = {
 
 /** Only steps that were not asked in vain are walked again: the others have had their attempts of this delivery. */
 function walkAgain(outcomes: readonly StepOutcome[], hopes: readonly Hope[], at: ChainEnd): Exhausted | undefined {
-  const spared = outcomes.filter((outcome) => outcome.kind === "no-lease" || outcome.kind === "skipped");
+  const spared = outcomes.filter(({ kind }) => kind === "no-lease" || kind === "quota-spent" || kind === "skipped");
   const delayMs = Math.min(
     ...hopes.filter(({ failure }) => failure === undefined).map((hope) => walkDelayMs(hope, spared, at)),
     // An estimate rules no step out: what only it has put last is tried now that nothing else is left.
@@ -89,6 +92,8 @@ function walkDelayMs({ kind, waitMs }: Hope, spared: readonly StepOutcome[], at:
         : leaseWaitMsMax;
     case "paused":
       return Math.max(waitMs, pauseMsMin);
+    case "quota":
+      return at.lane === "rt" ? Math.max(waitMs, quotaMsMin) : Infinity;
     case "breaker":
       return at.lane === "rt" && waitMs <= probeWaitMsMax ? Math.max(waitMs, pauseMsMin) : Infinity;
     case "out":

@@ -1,4 +1,5 @@
 import type { Failure } from "./failure.ts";
+import type { NoLease } from "./lease.ts";
 import { dailyPauseMs } from "./limits.ts";
 import type { SkipReason } from "./plan.ts";
 import { unknownWaitMs } from "./release.ts";
@@ -6,8 +7,12 @@ import { unknownWaitMs } from "./release.ts";
 /** How a step of the chain was left, its last outcome in this delivery. Times are epoch ms. */
 export type StepOutcome = { readonly step: string } & (
   | { readonly kind: "skipped"; readonly reason: SkipReason }
-  /** `untilMs`: the ledger is paused until then; absent: its limit is full. */
-  | { readonly kind: "no-lease"; readonly untilMs?: number }
+  /** `untilMs`: the target is paused until then; absent: its limit is full, or that of the `ledger` over several targets. */
+  | { readonly kind: "no-lease"; readonly untilMs?: number; readonly ledger?: string }
+  /** The quota of a minute is spent until then. */
+  | { readonly kind: "quota-spent"; readonly untilMs: number }
+  /** The prompt is more than the whole quota of a minute. */
+  | { readonly kind: "above-quota"; readonly tokensMax: number }
   | { readonly kind: "failed"; readonly failure: Failure; readonly atMs: number }
   /** By the closing bell. */
   | { readonly kind: "cut" }
@@ -21,6 +26,7 @@ export interface Hope {
     | "no-time"
     | "bell"
     | "full"
+    | "quota"
     | "throttled"
     | "paused"
     | "daily"
@@ -32,6 +38,20 @@ export interface Hope {
   readonly waitMs: number;
   readonly known: boolean;
   readonly failure?: Failure;
+}
+
+/** How a step is left without a lease, whatever kept it from one but trouble and an abort: those end the walk. */
+export function withoutLease(step: string, why: Exclude<NoLease, { kind: "aborted" | "infra" }>): StepOutcome {
+  switch (why.kind) {
+    case "full":
+      return { step, kind: "no-lease", ...(why.ledger === undefined ? {} : { ledger: why.ledger }) };
+    case "paused":
+      return { step, kind: "no-lease", untilMs: why.untilMs };
+    case "tokens":
+      return { step, kind: "quota-spent", untilMs: why.untilMs };
+    case "above-quota":
+      return { step, kind: "above-quota", tokensMax: why.tokensMax };
+  }
 }
 
 /** When, and after how many requeues, a hope is looked at. */
@@ -64,6 +84,10 @@ export function hopeOf(outcome: StepOutcome, at: Now): Hope | undefined {
       return outcome.untilMs === undefined
         ? { kind: "full", ...unknown }
         : { kind: "paused", ...until(outcome.untilMs) };
+    case "quota-spent":
+      return { kind: "quota", ...until(outcome.untilMs) };
+    case "above-quota":
+      return undefined;
     case "skipped":
       return hopeOfSkipped(outcome.reason, unknown, until);
     case "failed": {

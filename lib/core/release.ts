@@ -38,7 +38,8 @@ export function requeueDelayS(
   const waitMs = sane(at.knownWaitMs, unknownWaitMs(at.requeues));
   const cappedMs = Math.min(waitMs, sane(at.deadlineLeftMs, 0) / 4, pauseMsMax);
   // All who waited for one pause, ours or the server's, would come back at its end: they are spread over as long again.
-  const paused = at.cause === "paused" || (at.cause === "capacity" && at.knownWaitMs !== undefined);
+  const paused =
+    at.cause === "paused" || at.cause === "quota" || (at.cause === "capacity" && at.knownWaitMs !== undefined);
   const spread = paused ? 1 : 0.2;
   const delayS = hiddenS(cappedMs * (1 + spread * dice(at)), at);
   return Math.min(delayS, Math.floor(sane(at.deadlineLeftMs, 0) / 1_000));

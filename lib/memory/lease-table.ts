@@ -4,6 +4,8 @@ import { sameHead } from "../core/limit.ts";
 import type { Head, Page, PageRef } from "../core/lease.ts";
 import type { Json } from "../core/json.ts";
 import type { Lane } from "../core/lane.ts";
+import { charge, settle } from "../core/rate.ts";
+import type { Clocks } from "../core/rate.ts";
 import type { LeaseTable, Taken } from "../ports.ts";
 
 /** The lease table in memory: each verb is one step that nothing interrupts, as DynamoDB's are. */
@@ -16,6 +18,8 @@ export function createMemoryLeaseTable(): LeaseTable {
     lane: new Map<Lane, Json>(),
     model: new Map<string, Json>(),
   };
+  /** They lie on the heads too, and neither's writes touch the other. */
+  const clocks = new Map<string, Clocks>();
 
   /** Applies the write if the page exists and lets it; answers the row either way. */
   const write = (
@@ -99,6 +103,22 @@ export function createMemoryLeaseTable(): LeaseTable {
       // The word lies on the head, which is there from then on.
       if (kind === "ledger" && !heads.has(name)) heads.set(name, {});
     },
+
+    charge: async (ledger, ask, quota, nowMs) => {
+      const answer = charge(clocks.get(ledger), ask, quota, nowMs);
+      if (answer.kind !== "charged") return answer;
+      clocks.set(ledger, answer.clocks);
+      if (!heads.has(ledger)) heads.set(ledger, {});
+      return answer;
+    },
+
+    settle: async (ledger, unused, quota, nowMs) => {
+      const settled = settle(clocks.get(ledger), unused, quota, nowMs);
+      if (settled !== undefined) clocks.set(ledger, settled);
+      return clocks.get(ledger) ?? {};
+    },
+
+    readClocks: async (ledger) => clocks.get(ledger) ?? {},
 
     readPage: async (ref) => {
       const leases = pages.get(keyOf(ref));

@@ -60,12 +60,16 @@ export class LeaseLine {
     this.#undo = undo;
   }
 
-  /** Waits for a lease: `waitMs` at most, but for one look at the table. Whoever is aborted leaves at once. */
-  async join(ask: LeaseAsk, waitMs: number, signal: AbortSignal): Promise<LineAnswer> {
+  /**
+   * Waits for a lease: `waitMs` at most, but for one look at the table. Whoever is aborted leaves at once. `again`: it
+   * has just been refused here without a wait, and a look at once would say the same.
+   */
+  async join(ask: LeaseAsk, waitMs: number, signal: AbortSignal, again = false): Promise<LineAnswer> {
     if (signal.aborted) return { kind: "aborted" };
     const { clock } = this.#world;
     const { promise, resolve } = Promise.withResolvers<LineAnswer>();
-    const waiter: Waiter = { ask, untilMs: clock.nowMs() + waitMs, settle: resolve, id: clock.newId(), rounds: 0 };
+    const [untilMs, rounds] = [clock.nowMs() + waitMs, again ? 1 : 0];
+    const waiter: Waiter = { ask, untilMs, settle: resolve, id: clock.newId(), rounds };
     const leave = () => this.#settle(waiter, { kind: "aborted" });
 
     this.#waiting.add(waiter);
@@ -101,7 +105,7 @@ export class LeaseLine {
   #settle(waiter: Waiter, answer: LineAnswer): void {
     this.#waiting.delete(waiter);
     waiter.settle(answer);
-    if (this.#waiting.size === 0) this.#wake();
+    if (this.#waiting.size === 0) this.#sleep?.over.abort();
   }
 
   async #poll(): Promise<void> {
@@ -109,6 +113,7 @@ export class LeaseLine {
       // A tick first, so that all who come together are served by one write.
       await Promise.all([this.#world.clock.sleep(0), this.#board.read([this.#ledger])]);
       if (this.#world.clock.nowMs() - this.#fullAtMs > crowdedMs) this.#fullRounds = 0;
+      if ([...this.#waiting].every(({ rounds }) => rounds > 0)) await this.#pause(this.#fullRounds++);
       while (this.#waiting.size > 0) {
         this.#looking = this.#round();
         if ((await this.#looking) === "served") this.#fullRounds = 0;
@@ -214,7 +219,7 @@ export class LeaseLine {
     const nowMs = clock.nowMs();
     this.#fullAtMs = nowMs;
     for (const waiter of this.#waiting) if (waiter.untilMs <= nowMs) this.#settle(waiter, { kind: "full" });
-    if (this.#woken) return;
+    if (this.#woken || this.#waiting.size === 0) return;
 
     const pollMs = Math.min(pollMsMax, pollMsBase * 2 ** fullRounds) * (0.5 + clock.jitter());
     const untilMs = Math.min(nowMs + pollMs, ...[...this.#waiting].map((waiter) => waiter.untilMs));

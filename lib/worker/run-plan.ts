@@ -6,6 +6,7 @@ import { decide } from "../core/decide.ts";
 import type { Left } from "../core/decide.ts";
 import { errorOf } from "../core/chain-error.ts";
 import { exhausted } from "../core/exhausted.ts";
+import { withoutLease } from "../core/hope.ts";
 import type { StepOutcome } from "../core/hope.ts";
 import { failureOfStop } from "../core/failure.ts";
 import type { Failure } from "../core/failure.ts";
@@ -104,13 +105,14 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
     if (attempt === 1 && step.name !== run.firstStep) run.note({ kind: "fallback" }, step.name);
 
     const longestMs = attemptMsMax(run);
-    const tried = await behindBreaker(run, step, longestMs, () => runAttempt(run, step, params, attempt, longestMs));
+    const tried = await behindBreaker(run, step, longestMs, () =>
+      runAttempt(run, step, params, walk.need, attempt, longestMs),
+    );
     if (tried.kind === "shut") return leave(run, attempt, { step: step.name, ...shut(tried.untilMs) });
     if (tried.kind === "no-lease") {
       if (tried.why.kind === "aborted") continue; // whatever cut the wait stands in endedMeanwhile
       if (tried.why.kind === "infra") throw new Infrastructure("LeaseTableUnreachable", tried.why.error);
-      const until = tried.why.kind === "paused" ? { untilMs: tried.why.untilMs } : {};
-      return leave(run, attempt, { step: step.name, kind: "no-lease", ...until });
+      return leave(run, attempt, withoutLease(step.name, tried.why));
     }
 
     account(run, step, tried);

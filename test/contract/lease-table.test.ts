@@ -5,6 +5,7 @@ import { createLeaseTable } from "../../lib/aws/lease-table.ts";
 import type { Breaker } from "../../lib/core/breaker.ts";
 import type { Head, PageRef } from "../../lib/core/lease.ts";
 import type { LedgerOverride } from "../../lib/core/override.ts";
+import type { Clocks } from "../../lib/core/rate.ts";
 import { createMemoryLeaseTable } from "../../lib/memory/lease-table.ts";
 import type { BoardNames, LeaseTable } from "../../lib/ports.ts";
 import { createLeaseTable as createTable, dynamoEngines, engineForTests, localClient } from "./engines.ts";
@@ -426,7 +427,153 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
     lanes: ["rt", "bg", "bulk"],
     models: [],
   } satisfies BoardNames;
+  describe("the clocks of a quota", () => {
+    const quota = { tokensPerMinute: 6_000, requestsPerMinute: 600 }; // a token is 11 ms, a request 110
+    const charge = (ledger: string, id: string, tokens: number, atMs: number, seen?: Clocks) =>
+      table.charge(ledger, { id, tokens }, quota, atMs, seen);
+    const clocksOf = async (ledger: string) => {
+      const { tokensAtMs, requestsAtMs } = await table.readClocks(ledger);
+      return [tokensAtMs, requestsAtMs];
+    };
+
+    test("begin when they are first charged", async () => {
+      const ledger = newLedger();
+      expect(await charge(ledger, "a", 100, 1_000)).toEqual({
+        kind: "charged",
+        clocks: { tokensAtMs: 2_100, requestsAtMs: 1_110, charged: { a: 1_000 } },
+      });
+      expect(await clocksOf(ledger)).toEqual([2_100, 1_110]);
+    });
+
+    test.each<[says: string, atMs: number, tokensAtMs: number, requestsAtMs: number]>([
+      ["both ahead, move on from where they are", 1_050, 3_200, 1_220],
+      ["one ahead and one in the past, each as it must", 1_500, 3_200, 1_610],
+      ["both in the past, begin anew", 9_000, 10_100, 9_110],
+      ["exactly at the time, move on too", 2_100, 3_200, 2_210],
+    ])("that are %s", async (_says, atMs, tokensAtMs, requestsAtMs) => {
+      for (const seen of [undefined, "as it was"]) {
+        const ledger = newLedger();
+        const first = await charge(ledger, "a", 100, 1_000);
+        const known = seen === undefined || first.kind !== "charged" ? undefined : first.clocks;
+        expect(await charge(ledger, "b", 100, atMs, known)).toMatchObject({ kind: "charged" });
+        expect(await clocksOf(ledger)).toEqual([tokensAtMs, requestsAtMs]);
+      }
+    });
+
+    test("are right whatever was thought of them before", async () => {
+      const ledger = newLedger();
+      await charge(ledger, "a", 100, 1_000);
+      const wrong: Clocks[] = [
+        {},
+        { tokensAtMs: 90_000, requestsAtMs: 90_000, charged: {} },
+        { tokensAtMs: 500, requestsAtMs: 90_000, charged: { x: 1 } },
+      ];
+      for (const [index, seen] of wrong.entries()) await charge(ledger, `b${index}`, 100, 1_050, seen);
+      expect(await clocksOf(ledger)).toEqual([2_100 + 3 * 1_100, 1_110 + 3 * 110]);
+    });
+
+    test("refuse with the exact wait, and do not move", async () => {
+      const ledger = newLedger();
+      const first = await charge(ledger, "a", 6_000, 1_000);
+      const seen = first.kind === "charged" ? first.clocks : undefined;
+      for (const known of [undefined, seen])
+        expect(await charge(ledger, "b", 1, 2_000, known)).toEqual({ kind: "wait", waitMs: 60_001 });
+      expect(await clocksOf(ledger)).toEqual([67_000, 1_110]);
+      expect(await charge(ledger, "b", 1, 62_001)).toMatchObject({ kind: "charged" });
+    });
+
+    test("admit at once what others have given back since one looked", async () => {
+      const ledger = newLedger();
+      const full = await charge(ledger, "a", 6_000, 1_000);
+      await table.settle(ledger, { id: "a", tokens: 6_000 }, quota, 1_500);
+      const seen = full.kind === "charged" ? full.clocks : undefined;
+      expect(await charge(ledger, "b", 100, 2_000, seen)).toMatchObject({ kind: "charged" });
+    });
+
+    test("refuse more than a whole minute for ever", async () => {
+      const ledger = newLedger();
+      expect(await charge(ledger, "a", 6_001, 1_000)).toEqual({ kind: "never", tokensMax: 6_000 });
+      expect(await clocksOf(ledger)).toEqual([undefined, undefined]);
+    });
+
+    test("are charged once for an attempt, however often and however late it is sent", async () => {
+      const ledger = newLedger();
+      await charge(ledger, "a", 100, 1_000);
+      expect(await charge(ledger, "a", 100, 1_000)).toEqual({ kind: "already" });
+      await charge(ledger, "b", 100, 1_100);
+      expect(await charge(ledger, "a", 100, 90_000)).toEqual({ kind: "already" });
+      expect(await clocksOf(ledger)).toEqual([3_200, 1_220]);
+    });
+
+    test("are settled once for an attempt, and only by tokens", async () => {
+      const ledger = newLedger();
+      await charge(ledger, "a", 100, 1_000);
+      for (let times = 0; times < 3; times++) await table.settle(ledger, { id: "a", tokens: 40 }, quota, 1_200);
+      expect(await clocksOf(ledger)).toEqual([2_100 - 440, 1_110]);
+      await table.settle(ledger, { id: "b", tokens: 10 }, quota, 1_200);
+      expect(await clocksOf(ledger)).toEqual([2_100 - 550, 1_110]);
+    });
+
+    test("that nobody has charged are not settled", async () => {
+      expect(await table.settle(newLedger(), { id: "a", tokens: 40 }, quota, 1_000)).toEqual({});
+    });
+
+    test("count only what the quota counts", async () => {
+      const ledger = newLedger();
+      await table.charge(ledger, { id: "a", tokens: 100 }, { requestsPerMinute: 600 }, 1_000);
+      expect(await clocksOf(ledger)).toEqual([undefined, 1_110]);
+      await table.charge(ledger, { id: "b", tokens: 100 }, { tokensPerMinute: 6_000 }, 1_000);
+      expect(await clocksOf(ledger)).toEqual([2_100, 1_110]);
+    });
+
+    test("keep fractions of a ms", async () => {
+      const [ledger, big] = [newLedger(), { tokensPerMinute: 4_000_000 }]; // a token is 0.0165 ms
+      for (let count = 0; count < 10; count++) await table.charge(ledger, { id: `a${count}`, tokens: 1 }, big, 1_000);
+      const { tokensAtMs } = await table.readClocks(ledger);
+      expect(tokensAtMs).toBeCloseTo(1_000.165, 6);
+    });
+
+    test("charged by 64 at once admit what fits, and no more", async () => {
+      const ledger = newLedger();
+      const ids = Array.from({ length: 64 }, (_, index) => `attempt-${index}`);
+      const answers = await Promise.all(ids.map((id) => charge(ledger, id, 0, 1_000)));
+      // Of 110 ms each, the one that passes 5,000 ms is the last: 46.
+      expect(answers.filter(({ kind }) => kind === "charged")).toHaveLength(46);
+      expect(answers.filter(({ kind }) => kind === "wait")).toHaveLength(18);
+      expect(await clocksOf(ledger)).toEqual([1_000, 1_000 + 46 * 110]);
+    });
+
+    test("remember the attempts of late only, however many there were", async () => {
+      const ledger = newLedger();
+      for (let count = 0; count < 40; count++) {
+        await charge(ledger, `a${count}`, 2, 1_000 + count * 200);
+        await table.settle(ledger, { id: `a${count}`, tokens: 1 }, quota, 1_100 + count * 200);
+      }
+      const { charged = {}, settled = {} } = await table.readClocks(ledger);
+      expect(Object.keys(charged)).toHaveLength(16);
+      expect(Object.keys(settled)).toHaveLength(16);
+      expect(await charge(ledger, "a39", 2, 9_000)).toEqual({ kind: "already" });
+    });
+
+    test("bear ids that begin with anything", async () => {
+      const ledger = newLedger();
+      for (const id of ["-_9zAZ", "0", "charged", "__proto"]) await charge(ledger, id, 1, 1_000);
+      expect(await charge(ledger, "-_9zAZ", 1, 1_000)).toEqual({ kind: "already" });
+      expect(await clocksOf(ledger)).toEqual([1_044, 1_440]);
+    });
+
+    test("and what is learned do not disturb each other on one head", async () => {
+      const ledger = newLedger();
+      await charge(ledger, "a", 100, 1_000);
+      expect(await table.writeHead(ledger, undefined, { lim: 9 })).toEqual({ kind: "written" });
+      await charge(ledger, "b", 100, 1_000);
+      expect(await table.writeHead(ledger, { lim: 9 }, { lim: 8 })).toEqual({ kind: "written" });
+      expect(await clocksOf(ledger)).toEqual([3_200, 1_220]);
+    });
+  });
+
   const sends = name === "memory" ? 0 : 1;
+  const perMinute = { tokensPerMinute: 6_000 };
   const costs: readonly [says: string, requests: number, act: (held: PageRef) => Promise<unknown>][] = [
     ["a take", 1, (held) => table.take(held, ["b"], 5, 1_000)],
     ["a take of ten", 1, (held) => table.take(held, "0123456789".split(""), 11, 1_000)],
@@ -436,6 +583,11 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
     ["a return", 1, (held) => table.giveBack(held, ["a"])],
     ["a return to no page", 1, () => table.giveBack(missing(), ["a"])],
     ["a hundred rows of a board", 1, () => board(aBoard)],
+    [
+      "a charge of clocks that nobody has charged",
+      1,
+      () => table.charge(newLedger(), { id: "a", tokens: 1 }, perMinute, 0),
+    ],
     ["a head's write", 1, () => table.writeHead(newLedger(), undefined, { lim: 1 })],
     ["a breaker's write", 1, () => table.writeBreaker(newLedger(), undefined, { kind: "open", openUntilMs: 1 })],
     ["an operator's word", 1, () => table.setOverride({ kind: "lane", name: "bulk", override: {} })],
@@ -445,6 +597,28 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
     const before = requests();
     await act(held);
     expect(requests() - before).toBe(expected * sends);
+  });
+});
+
+describe.each(dynamoEngines)("the clocks of a quota on %s", (name, start) => {
+  test("cost a write a charge and a write a settlement, as long as what one knows is true", async () => {
+    const { table, requests } = await onDynamo(await engineForTests(start));
+    const quota = { tokensPerMinute: 6_000, requestsPerMinute: 600 };
+    const ledger = "fast-text@somewhere";
+    let clocks: Clocks | undefined;
+    for (let count = 0; count < 5; count++) {
+      const ask = { id: `a${count}`, tokens: 10 };
+      const charged = await table.charge(ledger, ask, quota, 1_000, clocks);
+      clocks = charged.kind === "charged" ? charged.clocks : clocks;
+      clocks = await table.settle(ledger, { ...ask, tokens: 5 }, quota, 1_000, clocks);
+    }
+    expect(requests()).toBe(10);
+
+    // A wait is asked for once; an engine that keeps the row to itself is asked for that too.
+    await table.charge(ledger, { id: "big", tokens: 6_000 }, quota, 1_000, clocks);
+    const before = requests();
+    expect(await table.charge(ledger, { id: "b", tokens: 1 }, quota, 1_000, clocks)).toMatchObject({ kind: "wait" });
+    expect(requests() - before).toBe(name === "dynalite" ? 2 : 1);
   });
 });
 

@@ -62,7 +62,7 @@ async function liveAndPerhapsDie(
   const attempt = async () => {
     const [lane, share] = dice() < 0.5 ? (["rt", 1] as const) : (["bulk", 0.9] as const);
     const ask: LeaseAsk = { ledger, lane, share, limitStart: limit, limitMax: limit };
-    const taken = await desk.take(ask, { waitMs: 2_000, signal: death.signal });
+    const taken = await desk.take({ target: ledger, asks: [ask] }, { waitMs: 2_000, signal: death.signal });
     if (taken.kind !== "taken") return await own.sleep(dice() * 2_000);
     const request = {};
     by.begins(request);
@@ -71,7 +71,7 @@ async function liveAndPerhapsDie(
     death.signal.addEventListener("abort", ends);
     await own.sleep(dice() < 0.3 ? 20_000 + dice() * 60_000 : dice() * 8_000, taken.lost);
     ends();
-    await desk.giveBack(taken.lease, { kind: "neutral" });
+    await desk.giveBack(taken, { kind: "neutral" });
   };
 
   const over = new AbortController();
@@ -133,7 +133,7 @@ async function simulate(limit: number, containers: number, seed: number) {
   const desk = new LeaseDesk(world, new Board(world, { ledgers: [ledger] }));
   const ask: LeaseAsk = { ledger, lane: "rt", share: 1, limitStart: limit, limitMax: limit };
   const takes = Array.from({ length: limit }, () =>
-    desk.take(ask, { waitMs: 20_000, signal: new AbortController().signal }),
+    desk.take({ target: ledger, asks: [ask] }, { waitMs: 20_000, signal: new AbortController().signal }),
   );
   let kinds: string[] | undefined;
   void Promise.all(takes).then((all) => (kinds = all.map(({ kind }) => kind)));

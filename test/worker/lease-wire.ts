@@ -24,6 +24,11 @@ export function wired(
     writeHead: (...write) => carry({ verb: "writeHead", ids: [] }, () => table.writeHead(...write)),
     writeBreaker: (...write) => carry({ verb: "writeBreaker", ids: [] }, () => table.writeBreaker(...write)),
     setOverride: (word) => table.setOverride(word),
+    charge: (ledger, charge, ...rest) =>
+      carry({ verb: "charge", ids: [charge.id] }, () => table.charge(ledger, charge, ...rest)),
+    settle: (ledger, unused, ...rest) =>
+      carry({ verb: "settle", ids: [unused.id] }, () => table.settle(ledger, unused, ...rest)),
+    readClocks: (ledger) => table.readClocks(ledger),
     readPage: (ref) => table.readPage(ref),
   };
 }

@@ -167,6 +167,11 @@ export function leaseTableOver(client: Client, rows: LeaseTable): LeaseTable {
         rows.writeBreaker(target, seen, next),
       ),
     setOverride: (word) => rows.setOverride(word),
+    charge: (ledger, ...ask) =>
+      client.send({ verb: "charge", keys: [`H#${ledger}`], units: 1 }, () => rows.charge(ledger, ...ask)),
+    settle: (ledger, ...ask) =>
+      client.send({ verb: "settle", keys: [`H#${ledger}`], units: 1 }, () => rows.settle(ledger, ...ask)),
+    readClocks: (ledger) => rows.readClocks(ledger),
     readPage: (ref) => rows.readPage(ref),
   };
 }
