@@ -3,6 +3,7 @@ import { holderStopsAtMs, laneCap, pageCap, pageCount } from "../core/lease.ts";
 import { limitOf, raise } from "../core/limit.ts";
 import type { World } from "../ports.ts";
 import type { Board } from "./board.ts";
+import { Fit } from "./fit.ts";
 import { takeOnPage } from "./take-on-page.ts";
 
 /** Waiters served by one write. */
@@ -33,6 +34,7 @@ export class LeaseLine {
   readonly #ledger: string;
   readonly #world: Pick<World, "clock" | "leases" | "telemetry">;
   readonly #board: Board;
+  readonly #fit: Fit;
   readonly #undo: (ref: PageRef, ids: readonly string[]) => void;
   /** In the order in which they came; whoever is settled is gone. */
   readonly #waiting = new Set<Waiter>();
@@ -57,6 +59,7 @@ export class LeaseLine {
     this.#ledger = ledger;
     this.#world = world;
     this.#board = board;
+    this.#fit = new Fit(ledger, world);
     this.#undo = undo;
   }
 
@@ -145,6 +148,7 @@ export class LeaseLine {
     const pages = pageCount(first.ask.limitMax);
     const limit = limitOf(head, this.#board.bounds(first.ask));
     const cap = laneCap(limit, first.ask.share);
+    if (!(await this.#fit.holds(this.#board.overrides.ledgers.get(this.#ledger)?.limit, pages))) return "full";
 
     let out = 0;
     for (const page of this.#somePages(Math.min(cap, pages))) {
