@@ -89,14 +89,16 @@ interface SharedLedger {
 }
 
 function sharedLedgers({ operations, quotaGroups, global, ...config }: Config): readonly SharedLedger[] {
-  const maxima = Map.groupBy(targetsOf(config), ({ target }) => target.quotaGroup);
-  const outOf = (group: string | undefined) =>
-    (maxima.get(group) ?? []).reduce((sum, { target }) => sum + target.limit.max, 0);
+  const members = Map.groupBy(targetsOf(config), ({ target }) => target.quotaGroup);
+  const sums = new Map(
+    [...members].map(([group, targets]) => [group, targets.reduce((sum, { target }) => sum + target.limit.max, 0)]),
+  );
   const groups = Object.entries(quotaGroups).map(([name, { limitMax }]) => {
-    return { ledger: groupPrefix + name, path: `quotaGroups.${name}`, limitMax, outMax: outOf(name) };
+    return { ledger: groupPrefix + name, path: `quotaGroups.${name}`, limitMax, outMax: sums.get(name) ?? 0 };
   });
 
-  const all = groups.reduce((sum, { limitMax, outMax }) => sum + Math.min(limitMax, outMax), outOf(undefined));
+  const kept = groups.reduce((sum, { limitMax, outMax }) => sum + Math.max(0, outMax - limitMax), 0);
+  const all = [...sums.values()].reduce((sum, outMax) => sum + outMax, 0) - kept;
   const everything =
     global === undefined ? [] : [{ ledger: globalLedger, path: "global", limitMax: global.limitMax, outMax: all }];
   // A job names its operation itself, so that one operation may be all there is.
