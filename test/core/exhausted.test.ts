@@ -37,6 +37,7 @@ const full = (step = a): StepOutcome => ({ step, kind: "no-lease" });
 const unleased = (waitMs: number, step = a): StepOutcome => ({ step, kind: "no-lease", untilMs: t0 + waitMs });
 const paused = (waitMs: number, step = a) => skipped({ kind: "paused", untilMs: t0 + waitMs }, step);
 const open = (waitMs: number, step = a) => skipped({ kind: "breaker-open", untilMs: t0 + waitMs }, step);
+const out = (step = a) => skipped({ kind: "taken-out" }, step);
 const estimated = (step = a) => skipped({ kind: "prompt-too-long", estimated: true }, step);
 const tooLong = (step = a) => skipped({ kind: "prompt-too-long", estimated: false }, step);
 const noHeadroom = (step = a) => skipped({ kind: "no-headroom" }, step);
@@ -116,6 +117,13 @@ describe("when the chain is through, a patient job", () => {
     ],
     ["and within the backoff of a delivery", [paused(5_000)], { sleptMs: 15_001 }, "requeue paused in 5000"],
     [
+      "whose steps an operator has taken out goes back, for they may come again",
+      [out(), out(b)],
+      {},
+      "requeue taken-out",
+    ],
+    ["waits for whatever else may serve it first", [out(), paused(600_000, b)], {}, "requeue paused in 600000"],
+    [
       "fails when no step can ever serve it",
       [failed("target"), failed("target", {}, b)],
       {},
@@ -128,6 +136,8 @@ describe("when the chain is through, a job that somebody waits for", () => {
   test.each<Row>([
     ["walks the chain a second time for a lease", [full(), full(b)], { walk: 1 }, `walk ${a} ${b} in 0`],
     ["and a third", [full()], { walk: 2 }, `walk ${a} in 0`],
+    ["is told when an operator has taken out all its steps", [out()], {}, "fail target_unavailable until 5000"],
+    ["but not while another step is only full", [out(), full(b)], { walk: 3 }, "fail no_capacity until 5000"],
     ["and then has no capacity", [full()], { walk: 3 }, "fail no_capacity until 5000"],
     [
       "has none where no attempt would fit in either",
@@ -383,7 +393,7 @@ describe("over all chains", () => {
   const wait = fc.integer({ min: -60_000, max: 1_000_000 });
   const reason: fc.Arbitrary<SkipReason> = fc.oneof(
     fc.record({ kind: fc.constantFrom("breaker-open", "paused"), untilMs: wait.map((ms) => t0 + ms) }),
-    fc.record({ kind: fc.constantFrom("no-headroom", "op-not-served", "too-slow") }),
+    fc.record({ kind: fc.constantFrom("no-headroom", "op-not-served", "too-slow", "taken-out") }),
     fc.record({ kind: fc.constant("prompt-too-long"), estimated: fc.boolean() }),
     fc.record({ kind: fc.constant("feature-missing"), feature: fc.constantFrom("tools", "documents") }),
   );

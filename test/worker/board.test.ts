@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Breaker } from "../../lib/core/breaker.ts";
 import type { Head } from "../../lib/core/lease.ts";
 import type { Noted } from "../../lib/core/noted.ts";
 import { createVirtualClock } from "../../lib/memory/clock.ts";
@@ -26,12 +27,19 @@ function aBoard(ledgers: readonly string[] = [fast]) {
       if (broken.reads) throw Object.assign(new Error("down"), { name: "TimeoutError" });
       return rows;
     },
+    writeBreaker: async (...ask) => {
+      if (broken.writes) throw Object.assign(new Error("down"), { name: "TimeoutError" });
+      return await table.writeBreaker(...ask);
+    },
     writeHead: async (...ask) => {
       if (broken.writes) throw Object.assign(new Error("down"), { name: "TimeoutError" });
       return await table.writeHead(...ask);
     },
   };
-  const board = new Board({ clock, leases, telemetry: { note: (event) => noted.push(event) } }, { ledgers });
+  const board = new Board(
+    { clock, leases, telemetry: { note: (event) => noted.push(event) } },
+    { ledgers, targets: ledgers },
+  );
   const read = async (...asked: string[]) => {
     const reading = board.read(asked);
     await clock.advance(4);
@@ -129,6 +137,65 @@ describe("a container's board of heads", () => {
 });
 
 const raised = (seen: Head | undefined): Head => ({ lim: (seen?.lim ?? 10) + 1 });
+
+describe("a container's board of breakers", () => {
+  const open: Breaker = { kind: "open", openUntilMs: t0 + 30_000 };
+
+  test("knows what others have written, a second later at most", async () => {
+    const { board, table, clock, read } = aBoard();
+    await read();
+    await table.writeBreaker(fast, undefined, open);
+    await clock.advance(1_000);
+    await read();
+    expect(board.breaker(fast)).toEqual(open);
+    await table.writeBreaker(fast, open, { kind: "closed", failures: 0 });
+    await clock.advance(1_000);
+    await read();
+    expect(board.breaker(fast)).toBeUndefined();
+  });
+
+  test("knows its own writes at once, also while a read is under way", async () => {
+    const { board, clock } = aBoard();
+    const reading = board.read();
+    await clock.advance(1);
+    await board.changeBreaker(fast, () => open);
+    await clock.advance(3);
+    await reading;
+    expect(board.breaker(fast)).toEqual(open);
+  });
+
+  test("hears every one of many failures at the same time", async () => {
+    const { board, table } = aBoard();
+    const more = (seen: Breaker | undefined): Breaker => ({
+      kind: "closed",
+      failures: seen?.kind === "closed" ? seen.failures + 1 : 1,
+    });
+    await Promise.all(Array.from({ length: 10 }, () => board.changeBreaker(fast, more)));
+    const { breakers } = await table.readBoard({ ledgers: [], targets: [fast], lanes: [], models: [] });
+    expect(breakers.get(fast)).toEqual({ kind: "closed", failures: 10 });
+  });
+
+  test("looks again at once after a write of which nobody knows whether it was applied", async () => {
+    const { board, noted, broken, reads, read } = aBoard();
+    await read();
+    broken.writes = true;
+    expect(await board.changeBreaker(fast, () => open)).toBeUndefined();
+    await read();
+    expect(reads).toHaveLength(2);
+    expect(noted).toEqual([{ kind: "trouble", what: "write a breaker", error: "TimeoutError" }]);
+  });
+
+  test("goes on with the next change when one has failed", async () => {
+    const { board, broken } = aBoard();
+    broken.writes = true;
+    const failing = board.changeBreaker(fast, () => open);
+    const next = board.changeBreaker(fast, () => {
+      broken.writes = false;
+      return open;
+    });
+    expect([await failing, (await next)?.next]).toEqual([undefined, open]);
+  });
+});
 
 describe("a change of a head", () => {
   test("is written, and known here at once", async () => {
