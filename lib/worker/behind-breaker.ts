@@ -63,8 +63,6 @@ function probeMs({ clock, invocation, job }: Run, attemptMsMax: number): number 
 
 async function tell(run: Run, { name }: Step, id: string, attempted: Attempted | undefined): Promise<void> {
   const { board, clock } = run;
-  // A probe whose taking was never answered is ours all the same, if the table says so.
-  if ((board.breaker(name)?.kind ?? "closed") !== "closed") await board.read();
   const changed = await board.changeBreaker(name, (seen) => afterAttempt(seen, id, attempted, clock.nowMs()));
   if (changed?.next.kind === "open") run.note({ kind: "breaker-opened", untilMs: changed.next.openUntilMs }, name);
   if (changed?.next.kind === "closed" && changed.seen?.kind === "half-open") run.note({ kind: "breaker-closed" }, name);

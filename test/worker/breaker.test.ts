@@ -128,6 +128,16 @@ describe("a target that fails five times in a row", () => {
     expect(service.reply()).toMatchObject({ ok: true, meta: { target: "west", attempts: 1 } });
   });
 
+  test("is none to go on to: one that hung is asked again where all after it are shut", async () => {
+    const service = whereWest({ kind: "hang" }, {}, { nth: 1 });
+    for (const name of ["fast@east", "smart@west"])
+      await service.world.leases.writeBreaker(name, undefined, open(3_600_000));
+    service.send();
+    await service.invoke();
+    expect(regions(service)).toBe("west west");
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+
   test("fails the job of somebody who waits, with the time of the next probe", async () => {
     const service = whereWest(internal, { lane: "rt" });
     await set(service, open(30_000));

@@ -73,7 +73,9 @@ describe("a target that an operator takes out", () => {
     await say(service, ...out("fast@west", "fast@east"));
     service.send({ fallback: "none" });
     expect(await service.invoke()).toHaveLength(1);
-    expect(kinds(service, "requeued")).toMatchObject([{ cause: "taken-out" }]);
+    service.send({ jobId: "known", fallback: "none" });
+    expect(await service.invoke()).toHaveLength(1);
+    expect(kinds(service, "requeued")).toMatchObject([{ cause: "taken-out" }, { jobId: "known", cause: "taken-out" }]);
     await say(service, onLedger("fast@east"));
     await service.drain();
     expect(service.reply()).toMatchObject({ ok: true, meta: { target: "east" } });
@@ -132,11 +134,14 @@ describe("a lane that an operator pauses", () => {
   test("runs again once it is let go, though its worker has done nothing but hide", async () => {
     const service = await aWarmService();
     await say(service, pause(farMs));
-    service.send();
-    await service.invoke();
+    for (const jobId of ["one", "two"]) {
+      service.send({ jobId });
+      await service.invoke();
+    }
     await say(service, resume);
     await service.drain();
-    expect(service.reply()).toMatchObject({ ok: true });
+    expect([service.reply("one"), service.reply("two")]).toMatchObject([{ ok: true }, { ok: true }]);
+    expect(kinds(service, "hidden")).toHaveLength(1);
   });
 
   test("claims nothing for somebody who waits either, but for an answer near the deadline", async () => {
@@ -189,6 +194,17 @@ describe("a chain that an operator orders anew", () => {
     expect(service.reply("next")).toMatchObject({ meta: { model: "smart", fallbackUsed: false } });
   });
 
+  test("is told of the steps that its config does not have", async () => {
+    const service = await aWarmService();
+    await say(service, chain("fast@north", "smart", "novel"));
+    service.send();
+    await service.invoke();
+    expect(service.reply()).toMatchObject({ meta: { model: "smart" } });
+    expect(kinds(service, "trouble")).toMatchObject([
+      { what: "read the override of fast", error: "chain names what is not configured" },
+    ]);
+  });
+
   test("keeps the target first that a job has named, and serves no step that the job does not want", async () => {
     const service = await aWarmService();
     await say(service, chain("smart", "fast@east"));
@@ -205,7 +221,15 @@ describe("a limit that an operator lowers", () => {
   function aDesk(limitMax: number) {
     const ledger = "fast@west";
     const clock = createVirtualClock(t0);
-    const leases = createMemoryLeaseTable();
+    const table = createMemoryLeaseTable();
+    let pagesRead = 0;
+    const leases: LeaseTable = {
+      ...table,
+      readPage: (ref) => {
+        pagesRead += 1;
+        return table.readPage(ref);
+      },
+    };
     const world = { clock, leases, telemetry: { note: () => undefined } };
     const desk = new LeaseDesk(world, new Board(world, { ledgers: [ledger] }));
     const tell = async (limit?: number) => {
@@ -230,7 +254,7 @@ describe("a limit that an operator lowers", () => {
       await clock.runUntil(() => kind !== undefined);
       return kind;
     };
-    return { tell, put, remove, take, clock };
+    return { tell, put, remove, take, clock, reads: () => pagesRead };
   }
 
   test("admits nobody while more are out, and somebody as soon as it fits", async () => {
@@ -244,7 +268,7 @@ describe("a limit that an operator lowers", () => {
   });
 
   test("admits nobody to a page that is empty while another holds too many", async () => {
-    const { tell, put, remove, take } = aDesk(64);
+    const { tell, put, remove, take, reads } = aDesk(64);
     await put(0, 30);
     await put(1, 0);
     await tell(10);
@@ -253,6 +277,8 @@ describe("a limit that an operator lowers", () => {
     expect(await take()).toBe("full");
     await remove(0, 4, 6);
     expect(await take()).toBe("taken");
+    const [once, ...again] = [reads(), await take(), reads()];
+    expect(again).toEqual(["taken", once]);
   });
 
   test("counts out what has lapsed, which nobody else would reclaim", async () => {
