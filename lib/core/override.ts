@@ -50,24 +50,28 @@ export interface ReadOverride<T> {
   readonly troubles: readonly string[];
 }
 
-/** What can be understood of all of them; `troubles` by the name of what they are about. */
+/** What can be understood of all of them; `troubles` by what they are about: `ledger fast@west`. */
 export function readOverrides(
-  written: Written,
+  { ledgers, lanes, models }: Written,
   isKnown: (name: string) => boolean,
 ): { readonly overrides: Overrides; readonly troubles: ReadonlyMap<string, string> } {
   const troubles = new Map<string, string>();
-  const all = <K extends string, T>(rows: ReadonlyMap<K, Json>, read: (row: Json) => ReadOverride<T>): Map<K, T> =>
+  const understood = <K extends string, T>(
+    kind: Word["kind"],
+    rows: ReadonlyMap<K, Json>,
+    read: (row: Json) => ReadOverride<T>,
+  ): ReadonlyMap<K, T> =>
     new Map(
       [...rows].map(([name, row]) => {
-        const understood = read(row);
-        if (understood.troubles.length > 0) troubles.set(name, understood.troubles.join(", "));
-        return [name, understood.override];
+        const it = read(row);
+        if (it.troubles.length > 0) troubles.set(`${kind} ${name}`, it.troubles.join(", "));
+        return [name, it.override];
       }),
     );
   const overrides = {
-    ledgers: all(written.ledgers, readLedgerOverride),
-    lanes: all(written.lanes, readLaneOverride),
-    models: all(written.models, (row) => readModelOverride(row, isKnown)),
+    ledgers: understood("ledger", ledgers, readLedgerOverride),
+    lanes: understood("lane", lanes, readLaneOverride),
+    models: understood("model", models, (row) => readModelOverride(row, isKnown)),
   };
   return { overrides, troubles };
 }

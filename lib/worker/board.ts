@@ -26,7 +26,7 @@ export class Board {
   readonly #heads: Sheet<Head>;
   readonly #breakers: Sheet<Breaker>;
   #overrides = noOverrides;
-  /** What could not be understood of an operator's words, by their row: said once, until it changes. */
+  /** What could not be understood of an operator's words, by what they are about: said once, until it changes. */
   #troubles: ReadonlyMap<string, string> = new Map();
   #readAtMs = -Infinity;
   #reading: Promise<void> | undefined;
@@ -141,9 +141,9 @@ export class Board {
   }
 
   #tell(troubles: ReadonlyMap<string, string>): void {
-    for (const [name, error] of troubles)
-      if (this.#troubles.get(name) !== error)
-        this.#world.telemetry.note({ kind: "trouble", what: `read the override of ${name}`, error });
+    for (const [about, error] of troubles)
+      if (this.#troubles.get(about) !== error)
+        this.#world.telemetry.note({ kind: "trouble", what: `read the override of ${about}`, error });
     this.#troubles = troubles;
   }
 }

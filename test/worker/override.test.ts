@@ -201,7 +201,7 @@ describe("a chain that an operator orders anew", () => {
     await service.invoke();
     expect(service.reply()).toMatchObject({ meta: { model: "smart" } });
     expect(kinds(service, "trouble")).toMatchObject([
-      { what: "read the override of fast", error: "chain names what is not configured" },
+      { what: "read the override of model fast", error: "chain names what is not configured" },
     ]);
   });
 
@@ -342,7 +342,7 @@ describe("a word written by hand", () => {
       await service.world.clock.advance(1_000);
     }
     expect(calls(service)).toBe("fast@east fast@east");
-    expect(troubles(service)).toEqual(["read the override of fast@west: limt is not known"]);
+    expect(troubles(service)).toEqual(["read the override of ledger fast@west: limt is not known"]);
   });
 
   test.each<Json>(["paused", 7, null, ["out"]])("that is no row, %j, hinders nobody", async (word) => {
@@ -350,7 +350,7 @@ describe("a word written by hand", () => {
     service.send();
     await service.invoke();
     expect(calls(service)).toBe("fast@west");
-    expect(troubles(service)).toEqual(["read the override of fast@west: the row is no object"]);
+    expect(troubles(service)).toEqual(["read the override of ledger fast@west: the row is no object"]);
   });
 });
 
