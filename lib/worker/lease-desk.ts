@@ -11,6 +11,7 @@ import type { Holder } from "./held-leases.ts";
 import { LeaseLine } from "./lease-line.ts";
 import { QuotaClocks } from "./quota-clocks.ts";
 import type { SetAside } from "./quota-clocks.ts";
+import { Infrastructure } from "./trouble.ts";
 
 /** What an attempt holds. `lost` fires when a lease is no longer ours to act on: the attempt ends, and still returns all. */
 export interface TakenLease {
@@ -103,29 +104,29 @@ export class LeaseDesk {
     await Promise.all(this.#underWay);
   }
 
-  /** The clocks last: what they were charged is given back by a write of its own, and a lease's return costs others nothing. */
+  /** The clocks last: a lease that comes back has cost others nothing, a clock that is set back has kept them waiting. */
   async #takeAndCharge(
     wanted: Wanted,
     until: Until,
     holder: Holder,
   ): Promise<(All & { setAside?: SetAside }) | NoLease> {
     const all = await this.#takeAll(wanted, until, holder);
-    if (all.kind !== "all" || wanted.charge === undefined) return all;
-
-    const setAside = { ledger: wanted.target, id: all.leases[0].id, ...wanted.charge };
-    const charging = this.#clocks.charge(setAside);
+    if (all.kind !== "all") return all;
+    const setAside = wanted.charge && { ledger: wanted.target, id: all.leases[0].id, ...wanted.charge };
+    const charging = setAside === undefined ? Promise.resolve(undefined) : this.#clocks.charge(setAside);
     const refused = await unlessAborted(charging, until.signal);
-    if (refused === undefined) return { ...all, setAside };
-    if (refused !== "aborted") {
-      await unlessAborted(this.#giveBackAll(all.leases), until.signal);
-      return refused;
-    }
-    void this.#giveBackAll(all.leases);
-    const undo = async () => {
-      if ((await charging) === undefined) await this.#clocks.settle(setAside, setAside.tokens);
-    };
-    void this.#track(undo());
-    return { kind: "aborted" };
+    if (refused === undefined && !holder.lost.signal.aborted) return { ...all, ...(setAside && { setAside }) };
+
+    const undone = Promise.all([this.#giveBackAll(all.leases), this.#takeBack(setAside, charging)]);
+    await unlessAborted(this.#track(undone), until.signal);
+    if (refused === "aborted") return { kind: "aborted" };
+    // So slow a table that the first lease was over before the last one was there.
+    return refused ?? { kind: "infra", error: new Infrastructure("LeaseLost") };
+  }
+
+  /** What was charged for an attempt that will not be made. */
+  async #takeBack(setAside: SetAside | undefined, charging: Promise<NoLease | undefined>): Promise<void> {
+    if (setAside !== undefined && (await charging) === undefined) await this.#clocks.settle(setAside, setAside.tokens);
   }
 
   /** All or none. Nobody waits while it holds one: whoever is refused returns all, and waits next where it was refused. */
@@ -225,7 +226,7 @@ export class LeaseDesk {
     }
   }
 
-  #track(promise: Promise<void>): Promise<void> {
+  #track<T>(promise: Promise<T>): Promise<T> {
     this.#underWay.add(promise);
     return promise.finally(() => this.#underWay.delete(promise));
   }

@@ -140,6 +140,18 @@ describe("an attempt that gets no further", () => {
   });
 });
 
+test("an attempt whose first lease is over before its last one is there is trouble, and leaves nothing out", async () => {
+  const { take, desk, clock, over, out, wire } = someDesks(all);
+  const taking = take(wanted());
+  await clock.advance(2 * wireMs + 1);
+  wire.answerMs = 14_000; // of the second and the third each
+  await clock.advance(20_000);
+  expect(await over(taking)).toMatchObject({ kind: "infra", error: { name: "LeaseLost" } });
+  wire.answerMs = wireMs;
+  await over(desk.idle());
+  expect(await out()).toEqual([0, 0, 0, 0]);
+});
+
 describe("the leases of an attempt", () => {
   test.each(all)("are lost when that of %s is", async (ledger) => {
     const { desk, hold, over, table, clock, noted, out } = someDesks(all);
