@@ -26,11 +26,8 @@ export type Exhausted =
 
 /** The longest that a job somebody waits for sleeps towards a breaker's probe. */
 const probeWaitMsMax = 2_000;
-/** A head is read once a second: who wakes earlier reads the same pause again. */
+/** A head is read once a second: who wakes earlier reads the same pause again. A clock admits one after the other too. */
 const pauseMsMin = 1_000;
-/** A clock that many wait for admits one at a time: whoever asks again at once only asks more often. */
-const quotaMsMin = 500;
-
 /**
  * What follows when no step has answered. A job waits here for what ends within moments, else in SQS, and fails only
  * without hope, life or time; of several outcomes the most hopeful decides, the one whose cause ends soonest.
@@ -93,7 +90,7 @@ function walkDelayMs({ kind, waitMs }: Hope, spared: readonly StepOutcome[], at:
     case "paused":
       return Math.max(waitMs, pauseMsMin);
     case "quota":
-      return at.lane === "rt" ? Math.max(waitMs, quotaMsMin) : Infinity;
+      return at.lane === "rt" ? Math.max(waitMs, pauseMsMin) : Infinity;
     case "breaker":
       return at.lane === "rt" && waitMs <= probeWaitMsMax ? Math.max(waitMs, pauseMsMin) : Infinity;
     case "out":

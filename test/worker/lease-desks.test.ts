@@ -32,9 +32,9 @@ class Bystander {
   begins(request: Request): void {
     this.#out.add(request);
     this.seen.taken += 1;
-    for (const ledger of request.ledgers) {
-      const out = [...this.#out].filter(({ ledgers }) => ledgers.includes(ledger)).length;
-      this.outMost[ledger] = Math.max(this.outMost[ledger] ?? 0, out);
+    for (const name of request.ledgers) {
+      const out = [...this.#out].filter(({ ledgers }) => ledgers.includes(name)).length;
+      this.outMost[name] = Math.max(this.outMost[name] ?? 0, out);
     }
   }
 
@@ -77,9 +77,9 @@ async function liveAndPerhapsDie(
     const target = targets[Math.floor(dice() * targets.length)] ?? "";
     // In any order: not even crossed ones may hold each other up.
     const ledgers = shared.filter(() => dice() < 0.7).toSpliced(Math.floor(dice() * 3), 0, target);
-    const asks = ledgers.map((ledger): LeaseAsk => {
-      const limit = limits[ledger] ?? 0;
-      return { ledger, lane, share, limitStart: limit, limitMax: limit };
+    const asks = ledgers.map((name): LeaseAsk => {
+      const limit = limits[name] ?? 0;
+      return { ledger: name, lane, share, limitStart: limit, limitMax: limit };
     });
     const taken = await desk.take({ target, asks }, { waitMs: 2_000, signal: death.signal });
     if (taken.kind !== "taken") return await own.sleep(dice() * 2_000);
@@ -149,16 +149,16 @@ async function simulate(limits: Limits, containers: number, seed: number) {
 
   // After quiet every ledger is free: somebody new gets all of it, though one page may need several looks.
   const free: Record<string, number> = {};
-  for (const [ledger, limit] of Object.entries(limits)) free[ledger] = await freeOf(clock, table, ledger, limit);
+  for (const [name, limit] of Object.entries(limits)) free[name] = await freeOf(clock, table, name, limit);
   return { ...by.seen, outMost: by.outMost, free };
 }
 
-async function freeOf(clock: VirtualClock, table: LeaseTable, ledger: string, limit: number): Promise<number> {
+async function freeOf(clock: VirtualClock, table: LeaseTable, name: string, limit: number): Promise<number> {
   const world = { clock, leases: table, telemetry: { note: () => undefined } };
-  const desk = new LeaseDesk(world, new Board(world, { ledgers: [ledger] }));
-  const ask: LeaseAsk = { ledger, lane: "rt", share: 1, limitStart: limit, limitMax: limit };
+  const desk = new LeaseDesk(world, new Board(world, { ledgers: [name] }));
+  const ask: LeaseAsk = { ledger: name, lane: "rt", share: 1, limitStart: limit, limitMax: limit };
   const takes = Array.from({ length: limit }, () =>
-    desk.take({ target: ledger, asks: [ask] }, { waitMs: 20_000, signal: new AbortController().signal }),
+    desk.take({ target: name, asks: [ask] }, { waitMs: 20_000, signal: new AbortController().signal }),
   );
   let kinds: string[] | undefined;
   void Promise.all(takes).then((all) => (kinds = all.map(({ kind }) => kind)));
