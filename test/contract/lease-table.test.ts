@@ -505,6 +505,17 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
       expect(await clocksOf(ledger)).toEqual([3_200, 1_220]);
     });
 
+    test("are charged and settled once also by who knew them before", async () => {
+      const ledger = newLedger();
+      const first = await charge(ledger, "x", 100, 1_000);
+      const before = await table.settle(ledger, { id: "x", tokens: 10 }, quota, 1_000);
+      expect(first.kind).toBe("charged");
+      expect(await charge(ledger, "a", 100, 1_000, before)).toMatchObject({ kind: "charged" });
+      expect(await charge(ledger, "a", 100, 1_000, before)).toEqual({ kind: "already" });
+      for (let times = 0; times < 2; times++) await table.settle(ledger, { id: "a", tokens: 40 }, quota, 1_000, before);
+      expect(await clocksOf(ledger)).toEqual([1_000 + 2 * 1_100 - 110 - 440, 1_220]);
+    });
+
     test("are settled once for an attempt, and only by tokens", async () => {
       const ledger = newLedger();
       await charge(ledger, "a", 100, 1_000);
@@ -565,6 +576,7 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
     test("and what is learned do not disturb each other on one head", async () => {
       const ledger = newLedger();
       await charge(ledger, "a", 100, 1_000);
+      expect((await board({ ledgers: [ledger] })).heads).toEqual(new Map([[ledger, {}]]));
       expect(await table.writeHead(ledger, undefined, { lim: 9 })).toEqual({ kind: "written" });
       await charge(ledger, "b", 100, 1_000);
       expect(await table.writeHead(ledger, { lim: 9 }, { lim: 8 })).toEqual({ kind: "written" });

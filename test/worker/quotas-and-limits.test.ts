@@ -4,6 +4,8 @@ import { checkConfig } from "../../lib/config.ts";
 import type { ConfigInput } from "../../lib/config.ts";
 import type { TargetConfig } from "../../lib/core/config.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
+import type { MemoryWorld } from "../../lib/memory/world.ts";
+import type { World } from "../../lib/ports.ts";
 import { aService } from "./a-service.ts";
 import type { Service } from "./a-service.ts";
 
@@ -66,6 +68,24 @@ describe("a quota of tokens a minute", () => {
     await service.invoke();
     expect(asked(service)).toBeGreaterThan(0);
     expect(await aheadMs(service)).toBeLessThanOrEqual(0);
+  });
+
+  test("gets all of it back when the job is over before its request went out", async () => {
+    const around = (world: MemoryWorld): World => {
+      const charge: World["leases"]["charge"] = async (...ask) => {
+        await world.clock.sleep(20_000);
+        return await world.leases.charge(...ask);
+      };
+      return { ...world, leases: { ...world.leases, charge } };
+    };
+    const service = aService({ config: config({ tokensPerMinute: 6_000 }), around });
+    const { clock } = service.world;
+    const startedAtMs = clock.nowMs();
+    service.send({ params: params(1_000), deadlineAt: startedAtMs + 15_000 });
+    await service.invoke();
+    expect(service.reply()).toMatchObject({ status: "expired" });
+    expect(asked(service)).toBe(0);
+    expect((await service.world.leases.readClocks("fast@west")).tokensAtMs).toBe(startedAtMs);
   });
 
   test("that is smaller than the prompt ends the job at once, with what to do", async () => {

@@ -94,6 +94,8 @@ describe.each(all.map((full, place) => [full, place] as const))("when %s is full
     await others(full, 2);
     const waiting = take(wanted(), 5_000);
     await clock.advance(3 * all.length * 2 * wireMs);
+    // It has been asked once: the same question at once would have the same answer.
+    expect(said().filter((text) => text === `take ${full}`)).toHaveLength(1);
     const before = said().length;
     for (let waitedMs = 0; waitedMs < 2_000; waitedMs += 50) {
       await clock.advance(50);
@@ -161,6 +163,7 @@ describe("the leases of an attempt", () => {
     await clock.advance(10_000);
     await over(desk.renew());
     expect(taken.lost.aborted).toBe(true);
+    await clock.advance(20_000); // the others' ends come too
     expect(noted.filter(({ kind }) => kind === "lease-lost")).toHaveLength(1);
     await over(desk.giveBack(taken, { kind: "neutral" }));
     expect(await out()).toEqual([0, 0, 0, 0]);
