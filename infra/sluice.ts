@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { Aws, RemovalPolicy, Stage, Validations } from "aws-cdk-lib";
+import { Annotations, Aws, RemovalPolicy, Stage, Validations } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Code } from "aws-cdk-lib/aws-lambda";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
@@ -9,6 +9,7 @@ import { checkConfig, ConfigError } from "../lib/config.ts";
 import type { ConfigInput } from "../lib/config.ts";
 import type { Config } from "../lib/core/config.ts";
 import { lanes } from "../lib/core/lane.ts";
+import { idleLimits } from "../lib/core/ledgers.ts";
 import type { Lane } from "../lib/core/lane.ts";
 import { outputsPrefix, paramsPrefix } from "../lib/core/limits.ts";
 import { bundleFunction } from "./bundle.ts";
@@ -52,6 +53,12 @@ export class Sluice extends Construct {
     if (idle.length > 0)
       throw new ConfigError(
         `Nothing enforces these settings yet, so that they would limit nothing; leave them out: ${idle.join(", ")}`,
+      );
+    const neverBinding = idleLimits(this.config);
+    if (neverBinding.length > 0)
+      Annotations.of(this).addInfoV2(
+        "sluice:neverBinding",
+        `These limits cannot bind, for what they cover never has as many leases out; no ledger is made for them: ${neverBinding.join(", ")}`,
       );
     const { ttlDays } = this.config.replies;
 

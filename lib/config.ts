@@ -100,6 +100,7 @@ const target = z.strictObject({
   limit,
   tokensPerMinute: count.exactOptional(),
   requestsPerMinute: count.exactOptional(),
+  burndown: z.number().gt(0).exactOptional(),
   contextWindow: count.exactOptional(),
   maxTokens: count,
   typicalMs: count.exactOptional(),

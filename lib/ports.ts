@@ -1,11 +1,15 @@
 import type { Usage } from "./core/attempt.ts";
+import type { Breaker } from "./core/breaker.ts";
 import type { Claim, ClaimAnswer, ClaimAsk, Completed, JobRow, Owned, Progress, ReleaseAsk } from "./core/claim.ts";
 import type { Op } from "./core/config.ts";
 import type { ProviderError } from "./core/failure.ts";
 import type { JsonObject } from "./core/json.ts";
 import type { Head, Page, PageRef } from "./core/lease.ts";
-import type { Step } from "./core/plan.ts";
+import type { Lane } from "./core/lane.ts";
+import type { Charge, Charged, Clocks, Quota } from "./core/rate.ts";
 import type { Noted } from "./core/noted.ts";
+import type { Word, Written } from "./core/override.ts";
+import type { Step } from "./core/plan.ts";
 import type { StageRow } from "./core/stage.ts";
 
 /**
@@ -80,7 +84,7 @@ export interface CompleteAsk {
   readonly progress: Progress;
 }
 
-/** The lease table's rows: pages and heads. The protocol over them is `worker/lease-desk.ts`. */
+/** The lease table's rows: pages, heads, breakers and operators' words. The protocol over them is `worker/lease-desk.ts`. */
 export interface LeaseTable {
   /** Takes all ids or none, where that keeps the page within `cap` or all are in it already: an entry keeps its expiry. */
   take(ref: PageRef, ids: readonly string[], cap: number, untilMs: number): Promise<Taken>;
@@ -92,10 +96,23 @@ export interface LeaseTable {
   renew(ref: PageRef, ids: readonly string[], untilMs: number): Promise<Taken>;
   /** Any number; idempotent, safe at any later time. */
   giveBack(ref: PageRef, ids: readonly string[]): Promise<void>;
-  /** Heads that exist, by ledger: one request for up to 100. */
-  readHeads(ledgers: readonly string[]): Promise<ReadonlyMap<string, Head>>;
+  /** All that a container must know before it takes a lease, together: one request for up to 100 rows. */
+  readBoard(names: BoardNames): Promise<BoardRows>;
   /** Writes the head if it is still as seen; undefined: not written yet. */
   writeHead(ledger: string, seen: Head | undefined, next: Head): Promise<HeadWritten>;
+  /** Writes the breaker if it is still as seen; undefined: closed, without a failure. */
+  writeBreaker(target: string, seen: Breaker | undefined, next: Breaker): Promise<BreakerWritten>;
+  /** An operator's word in the place of the one before it. What is learned beside it stays. */
+  setOverride(word: Word): Promise<void>;
+  /**
+   * Charges the clocks on a ledger's head for an attempt, or neither; once, however often it is sent. `seen`: the clocks
+   * as they were last known, which spares a write if they still are so.
+   */
+  charge(ledger: string, charge: Charge, quota: Quota, nowMs: number, seen?: Clocks): Promise<Charged>;
+  /** Gives tokens of an attempt back, once; answers the clocks as they stand then. */
+  settle(ledger: string, unused: Charge, quota: Quota, nowMs: number, seen?: Clocks): Promise<Clocks>;
+  /** The clocks as they are, consistent; for operators and tests. */
+  readClocks(ledger: string): Promise<Clocks>;
   /** A page as it is, consistent; for operators and tests. */
   readPage(ref: PageRef): Promise<Page | undefined>;
 }
@@ -107,6 +124,26 @@ export type Taken =
 
 /** Refused: somebody was faster, or an earlier copy of this write; the head that stands says which. */
 export type HeadWritten = { readonly kind: "written" } | { readonly kind: "refused"; readonly head: Head | undefined };
+
+export type BreakerWritten =
+  | { readonly kind: "written" }
+  | { readonly kind: "refused"; readonly breaker: Breaker | undefined };
+
+/** Whose rows are read together: a ledger's head with the operator's word on it, the others' own rows. */
+export interface BoardNames {
+  readonly ledgers: readonly string[];
+  /** For their breakers. */
+  readonly targets: readonly string[];
+  readonly lanes: readonly Lane[];
+  readonly models: readonly string[];
+}
+
+/** What was never written is left out. */
+export interface BoardRows {
+  readonly heads: ReadonlyMap<string, Head>;
+  readonly breakers: ReadonlyMap<string, Breaker>;
+  readonly written: Written;
+}
 
 /** The queue that the messages came from, and the parked queue. */
 export interface Queue {

@@ -4,26 +4,31 @@ import {
   GetItemCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import type { AttributeValue, DynamoDBClient, UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
-import { headFields } from "../core/lease.ts";
-import type { Head, Page, PageRef } from "../core/lease.ts";
+import type { DynamoDBClient, UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
+import type { Page, PageRef } from "../core/lease.ts";
 import type { LeaseTable, Taken } from "../ports.ts";
-import { attribute, keysPerReadMax, readNumber } from "./row.ts";
+import { chargeRow, clocksOf, settleRow } from "./clock-rows.ts";
+import {
+  boardKeys,
+  boardOf,
+  breakerKey,
+  breakerOf,
+  breakerWrite,
+  headKey,
+  headOf,
+  headWrite,
+  pageKey,
+  wordKey,
+  wordWrite,
+} from "./lease-rows.ts";
+import { attribute, keysPerReadMax } from "./row.ts";
 import type { Item } from "./row.ts";
 
 const readTriesMax = 3;
 
-const headAttributes: Readonly<Record<keyof Head, string>> = {
-  lim: "lim",
-  cutAtMs: "cutAt",
-  cutFrom: "cutFrom",
-  raisedAtMs: "raisedAt",
-  pausedUntilMs: "pausedUntil",
-};
-
 /**
- * `pk = L#<ledger>#<page>`: the map `l` of lease id → expiry. `pk = H#<ledger>`: the head. Every verb on a page is one
- * UpdateItem whose condition begins with `attribute_exists(l)`, so that a missing page is a refusal like any other.
+ * The rows are those of `lease-rows`. Every verb on a page is one UpdateItem whose condition begins with
+ * `attribute_exists(l)`, so that a missing page is a refusal like any other.
  */
 export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): LeaseTable {
   const update = (pk: string, write: Omit<UpdateItemCommandInput, "TableName" | "Key">) =>
@@ -51,6 +56,16 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
       return { kind: "taken", page: pageOf(answer.Attributes) ?? {} };
     } catch (error) {
       return { kind: "refused", page: pageOf(rowThatRefused(error) ?? (await read(pk))) };
+    }
+  };
+
+  const onHead = (ledger: string) => async (write: Pick<UpdateItemCommandInput, "UpdateExpression">) => {
+    const pk = headKey(ledger);
+    try {
+      const told = { ReturnValues: "ALL_NEW", ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
+      return { applied: true, item: (await update(pk, { ...write, ...told })).Attributes };
+    } catch (error) {
+      return { applied: false, item: rowThatRefused(error) ?? (await read(pk)) };
     }
   };
 
@@ -115,31 +130,52 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
       }
     },
 
-    readHeads: async (ledgers) => {
-      const heads = new Map<string, Head>();
-      const unique = [...new Set(ledgers)]; // DynamoDB refuses a key that comes twice
-      for (let from = 0; from < unique.length; from += keysPerReadMax) {
-        const keys = unique.slice(from, from + keysPerReadMax).map((ledger) => ({ pk: { S: headKey(ledger) } }));
-        for (const item of await readAll(keys)) heads.set(ledgerOf(item), headOf(item));
-      }
-      return heads;
+    readBoard: async (names) => {
+      const keys = boardKeys(names).map((pk) => ({ pk: { S: pk } }));
+      const chunks = Array.from({ length: Math.ceil(keys.length / keysPerReadMax) }, (_, chunk) =>
+        readAll(keys.slice(chunk * keysPerReadMax, (chunk + 1) * keysPerReadMax)),
+      );
+      return boardOf((await Promise.all(chunks)).flat());
     },
 
     writeHead: async (ledger, seen, next) => {
-      const pk = headKey(ledger);
-      try {
-        await update(pk, { ...headWrite(seen, next), ReturnValuesOnConditionCheckFailure: "ALL_OLD" });
-        return { kind: "written" };
-      } catch (error) {
-        const item = rowThatRefused(error) ?? (await read(pk));
-        return { kind: "refused", head: item === undefined ? undefined : headOf(item) };
-      }
+      const refused = await rewritten(headKey(ledger), headWrite(seen, next));
+      return refused === undefined
+        ? { kind: "written" }
+        : { kind: "refused", head: refused.item && headOf(refused.item) };
     },
+
+    writeBreaker: async (target, seen, next) => {
+      const refused = await rewritten(breakerKey(target), breakerWrite(seen, next));
+      return refused === undefined ? { kind: "written" } : { kind: "refused", breaker: breakerOf(refused.item) };
+    },
+
+    setOverride: async (word) => {
+      await update(wordKey(word), wordWrite(word));
+    },
+
+    charge: (ledger, charge, quota, nowMs, seen) => chargeRow(onHead(ledger), charge, quota, nowMs, seen),
+    settle: (ledger, unused, quota, nowMs, seen) => settleRow(onHead(ledger), unused, quota, nowMs, seen),
+
+    readClocks: async (ledger) => clocksOf(await read(headKey(ledger))),
 
     readPage: async (ref) => pageOf(await read(pageKey(ref))),
   };
 
-  /** Heads are read without consistency, at half the price: they may be a second old anyway, and every write compares. */
+  /** A write on what was seen; answers the row that refused it. */
+  async function rewritten(
+    pk: string,
+    write: Pick<UpdateItemCommandInput, "UpdateExpression" | "ConditionExpression">,
+  ): Promise<{ readonly item: Item | undefined } | undefined> {
+    try {
+      await update(pk, { ...write, ReturnValuesOnConditionCheckFailure: "ALL_OLD" });
+      return undefined;
+    } catch (error) {
+      return { item: rowThatRefused(error) ?? (await read(pk)) };
+    }
+  }
+
+  /** Read without consistency, at half the price: they may be a second old anyway, and every write compares. */
   async function readAll(keys: Item[]): Promise<Item[]> {
     const items: Item[] = [];
     let left = keys;
@@ -163,18 +199,6 @@ function rowThatRefused(error: unknown): Item | undefined {
   throw error;
 }
 
-function pageKey({ ledger, page }: PageRef): string {
-  return `L#${ledger}#${page}`;
-}
-
-function headKey(ledger: string): string {
-  return `H#${ledger}`;
-}
-
-function ledgerOf(item: Item): string {
-  return item["pk"]?.S?.slice("H#".length) ?? "";
-}
-
 /** Lease ids begin with anything, so that every path goes through a name. */
 function named(prefix: string, ids: readonly string[]) {
   return {
@@ -191,39 +215,4 @@ function setIfAbsent(paths: readonly string[]): string {
 function pageOf(item: Item | undefined): Page | undefined {
   const leases = item?.["l"]?.M;
   return leases && Object.fromEntries(Object.entries(leases).map(([id, expiry]) => [id, Number(expiry.N)]));
-}
-
-function headOf(item: Item): Head {
-  return Object.fromEntries(
-    headFields.flatMap((field) => {
-      const value = readNumber(item, headAttributes[field]);
-      return value === undefined ? [] : [[field, value]];
-    }),
-  );
-}
-
-/** One UpdateItem that makes `seen` into `next`, and touches no attribute that is not its own. */
-function headWrite(seen: Head | undefined, next: Head) {
-  const names: Record<string, string> = {};
-  const values: Record<string, AttributeValue> = {};
-  const asSeen: string[] = [];
-  const sets: string[] = [];
-  const removes: string[] = [];
-  for (const field of headFields) {
-    const [name, was, will] = [`#${field}`, seen?.[field], next[field]];
-    names[name] = headAttributes[field];
-    asSeen.push(was === undefined ? `attribute_not_exists(${name})` : `${name} = :was_${field}`);
-    if (was !== undefined) values[`:was_${field}`] = attribute(was);
-    if (will === undefined) removes.push(name);
-    else {
-      sets.push(`${name} = :will_${field}`);
-      values[`:will_${field}`] = attribute(will);
-    }
-  }
-  return {
-    UpdateExpression: `SET ${sets.join(", ")}${removes.length === 0 ? "" : ` REMOVE ${removes.join(", ")}`}`,
-    ConditionExpression: asSeen.join(" AND "),
-    ExpressionAttributeNames: names,
-    ExpressionAttributeValues: values,
-  };
 }

@@ -15,6 +15,7 @@ const warnings = new Set<Noted["kind"]>([
   "claim-lost",
   "lease-lost",
   "lease-return-failed",
+  "breaker-opened",
   "bell",
   "parked",
   "refused",

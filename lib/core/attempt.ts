@@ -48,7 +48,11 @@ export type Attempted =
       readonly tookMs: number;
     };
 
-/** Whether an attempt is taken off the job's life: a target that had no room has done nothing for it. */
-export function spendsLife(attempted: Attempted): boolean {
-  return !(attempted.kind === "failed" && ["throttled", "daily", "not-ready"].includes(attempted.failure.kind));
+/**
+ * Whether an attempt is taken off the job's life: a target that had no room has done nothing for it, and a breaker's
+ * probe was made for all jobs.
+ */
+export function spendsLife(attempted: Attempted, asProbe: boolean): boolean {
+  if (attempted.kind !== "failed") return true;
+  return !asProbe && !["throttled", "daily", "not-ready"].includes(attempted.failure.kind);
 }

@@ -13,6 +13,7 @@ function hopefulError({ kind, step, waitMs, known, failure }: Hope, went: string
   const retry = { retryable: true, retryAfterMs: waitMs } as const;
   switch (kind) {
     case "full":
+    case "quota":
     case "throttled":
     case "paused":
     case "daily":
@@ -27,6 +28,13 @@ function hopefulError({ kind, step, waitMs, known, failure }: Hope, went: string
         code: "circuit_open",
         kind: "breaker",
         message: `every target that could serve the job fails too often: ${went}; look at their errors, then send the job again`,
+        ...retry,
+      };
+    case "out":
+      return {
+        code: "target_unavailable",
+        kind: "target",
+        message: `an operator has taken out every target that could serve the job: ${went}; bring one back, or send the job again later`,
         ...retry,
       };
     case "transient":
@@ -62,6 +70,7 @@ function hopelessError(outcomes: readonly StepOutcome[], went: string): ReplyErr
       retryable: true,
     };
   }
+  if (outcomes.some(({ kind }) => kind === "above-quota")) return quotaError(went);
   const context = failures.find(({ kind }) => kind === "context");
   if (context !== undefined || skips.has("prompt-too-long")) return contextError(went, context);
   return targetError(went, failures.at(-1));
@@ -130,6 +139,16 @@ function contextError(went: string, failure: Failure | undefined): ReplyError {
   };
 }
 
+/** No wait helps: the clock of a minute never holds as much. */
+function quotaError(went: string): ReplyError {
+  return {
+    code: "no_capacity",
+    kind: "capacity",
+    message: `the prompt, with the longest answer it allows, is more than any step takes in a minute: ${went}; shorten it, ask for fewer tokens, or raise tokensPerMinute with the quota`,
+    retryable: false,
+  };
+}
+
 const quotedCharactersMax = 300;
 
 /** The provider's own words may quote the request: they go to the sender's reply, and nowhere else. */
@@ -144,7 +163,12 @@ function wentHow(outcome: StepOutcome): string {
         ? `has no ${outcome.reason.feature}`
         : skipWords[outcome.reason.kind];
     case "no-lease":
-      return outcome.untilMs === undefined ? "limit full" : "paused";
+      if (outcome.untilMs !== undefined) return "paused";
+      return outcome.ledger === undefined ? "limit full" : `limit of ${outcome.ledger} full`;
+    case "quota-spent":
+      return "quota of the minute spent";
+    case "above-quota":
+      return `takes ${outcome.tokensMax} tokensPerMinute`;
     case "failed":
       return outcome.failure.status === undefined
         ? outcome.failure.name
@@ -157,6 +181,7 @@ function wentHow(outcome: StepOutcome): string {
 }
 
 const skipWords: Readonly<Record<Exclude<SkipReason["kind"], "feature-missing">, string>> = {
+  "taken-out": "taken out",
   "breaker-open": "breaker open",
   paused: "paused",
   "no-headroom": "no headroom",

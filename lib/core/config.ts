@@ -35,6 +35,8 @@ export interface TargetConfig {
   readonly limit: { readonly start: number; readonly max: number };
   readonly tokensPerMinute?: number;
   readonly requestsPerMinute?: number;
+  /** Tokens of the quota that an output token costs; absent: as AWS tells it of the model. */
+  readonly burndown?: number;
   readonly contextWindow?: number;
   readonly maxTokens: number;
   readonly typicalMs?: number;

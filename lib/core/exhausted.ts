@@ -26,9 +26,8 @@ export type Exhausted =
 
 /** The longest that a job somebody waits for sleeps towards a breaker's probe. */
 const probeWaitMsMax = 2_000;
-/** A head is read once a second: who wakes earlier reads the same pause again. */
+/** A head is read once a second: who wakes earlier reads the same pause again. A clock admits one after the other too. */
 const pauseMsMin = 1_000;
-
 /**
  * What follows when no step has answered. A job waits here for what ends within moments, else in SQS, and fails only
  * without hope, life or time; of several outcomes the most hopeful decides, the one whose cause ends soonest.
@@ -51,17 +50,19 @@ const causes = {
   "no-time": "no-time",
   bell: "bell",
   full: "capacity",
+  quota: "quota",
   throttled: "capacity",
   paused: "paused",
   daily: "paused",
   breaker: "circuit_open",
+  out: "taken-out",
   transient: "transient",
   hung: "hung",
 } as const satisfies Readonly<Record<Hope["kind"], RequeueCause>>;
 
 /** Only steps that were not asked in vain are walked again: the others have had their attempts of this delivery. */
 function walkAgain(outcomes: readonly StepOutcome[], hopes: readonly Hope[], at: ChainEnd): Exhausted | undefined {
-  const spared = outcomes.filter((outcome) => outcome.kind === "no-lease" || outcome.kind === "skipped");
+  const spared = outcomes.filter(({ kind }) => kind === "no-lease" || kind === "quota-spent" || kind === "skipped");
   const delayMs = Math.min(
     ...hopes.filter(({ failure }) => failure === undefined).map((hope) => walkDelayMs(hope, spared, at)),
     // An estimate rules no step out: what only it has put last is tried now that nothing else is left.
@@ -88,8 +89,11 @@ function walkDelayMs({ kind, waitMs }: Hope, spared: readonly StepOutcome[], at:
         : leaseWaitMsMax;
     case "paused":
       return Math.max(waitMs, pauseMsMin);
+    case "quota":
+      return at.lane === "rt" ? Math.max(waitMs, pauseMsMin) : Infinity;
     case "breaker":
       return at.lane === "rt" && waitMs <= probeWaitMsMax ? Math.max(waitMs, pauseMsMin) : Infinity;
+    case "out":
     case "no-time":
     case "bell":
     case "throttled":
@@ -103,6 +107,6 @@ function walkDelayMs({ kind, waitMs }: Hope, spared: readonly StepOutcome[], at:
 /** Somebody waits for an rt job: it goes back only for a cause that is likely over in time for a second delivery. */
 function mayRequeue({ kind, waitMs }: Hope, { lane, deadlineLeftMs }: ChainEnd): boolean {
   if (lane !== "rt") return deadlineLeftMs > requeueDeadlineLeftMsMin;
-  if (kind === "full" || kind === "breaker" || kind === "hung") return false;
+  if (kind === "full" || kind === "breaker" || kind === "hung" || kind === "out") return false;
   return deadlineLeftMs - waitMs > requeueDeadlineLeftMsMin;
 }

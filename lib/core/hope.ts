@@ -1,4 +1,5 @@
 import type { Failure } from "./failure.ts";
+import type { NoLease } from "./lease.ts";
 import { dailyPauseMs } from "./limits.ts";
 import type { SkipReason } from "./plan.ts";
 import { unknownWaitMs } from "./release.ts";
@@ -6,8 +7,12 @@ import { unknownWaitMs } from "./release.ts";
 /** How a step of the chain was left, its last outcome in this delivery. Times are epoch ms. */
 export type StepOutcome = { readonly step: string } & (
   | { readonly kind: "skipped"; readonly reason: SkipReason }
-  /** `untilMs`: the ledger is paused until then; absent: its limit is full. */
-  | { readonly kind: "no-lease"; readonly untilMs?: number }
+  /** `untilMs`: the target is paused until then; absent: its limit is full, or that of the `ledger` over several targets. */
+  | { readonly kind: "no-lease"; readonly untilMs?: number; readonly ledger?: string }
+  /** The quota of a minute is spent until then. */
+  | { readonly kind: "quota-spent"; readonly untilMs: number }
+  /** The prompt is more than the whole quota of a minute. */
+  | { readonly kind: "above-quota"; readonly tokensMax: number }
   | { readonly kind: "failed"; readonly failure: Failure; readonly atMs: number }
   /** By the closing bell. */
   | { readonly kind: "cut" }
@@ -17,11 +22,36 @@ export type StepOutcome = { readonly step: string } & (
 
 /** That a step may do better later, and when: a wait that nobody knows is the one that a requeue would take. */
 export interface Hope {
-  readonly kind: "no-time" | "bell" | "full" | "throttled" | "paused" | "daily" | "breaker" | "transient" | "hung";
+  readonly kind:
+    | "no-time"
+    | "bell"
+    | "full"
+    | "quota"
+    | "throttled"
+    | "paused"
+    | "daily"
+    | "breaker"
+    | "transient"
+    | "hung"
+    | "out";
   readonly step: string;
   readonly waitMs: number;
   readonly known: boolean;
   readonly failure?: Failure;
+}
+
+/** How a step is left without a lease, whatever kept it from one but trouble and an abort: those end the walk. */
+export function withoutLease(step: string, why: Exclude<NoLease, { kind: "aborted" | "infra" }>): StepOutcome {
+  switch (why.kind) {
+    case "full":
+      return { step, kind: "no-lease", ...(why.ledger === undefined ? {} : { ledger: why.ledger }) };
+    case "paused":
+      return { step, kind: "no-lease", untilMs: why.untilMs };
+    case "tokens":
+      return { step, kind: "quota-spent", untilMs: why.untilMs };
+    case "above-quota":
+      return { step, kind: "above-quota", tokensMax: why.tokensMax };
+  }
 }
 
 /** When, and after how many requeues, a hope is looked at. */
@@ -30,9 +60,15 @@ interface Now {
   readonly requeues: number;
 }
 
-/** The hopes of a chain, the soonest first, then in the chain's order. */
+/**
+ * The hopes of a chain, the soonest first, then in the chain's order. That an operator brings a step back is the last:
+ * nobody waits for it while anything else may serve.
+ */
 export function hopesOf(outcomes: readonly StepOutcome[], at: Now): Hope[] {
-  return outcomes.flatMap((outcome) => hopeOf(outcome, at) ?? []).sort((a, b) => a.waitMs - b.waitMs);
+  const isOut = ({ kind }: Hope) => Number(kind === "out");
+  return outcomes
+    .flatMap((outcome) => hopeOf(outcome, at) ?? [])
+    .sort((a, b) => isOut(a) - isOut(b) || a.waitMs - b.waitMs);
 }
 
 export function hopeOf(outcome: StepOutcome, at: Now): Hope | undefined {
@@ -48,6 +84,10 @@ export function hopeOf(outcome: StepOutcome, at: Now): Hope | undefined {
       return outcome.untilMs === undefined
         ? { kind: "full", ...unknown }
         : { kind: "paused", ...until(outcome.untilMs) };
+    case "quota-spent":
+      return { kind: "quota", ...until(outcome.untilMs) };
+    case "above-quota":
+      return undefined;
     case "skipped":
       return hopeOfSkipped(outcome.reason, unknown, until);
     case "failed": {
@@ -62,6 +102,8 @@ type When = Pick<Hope, "step" | "waitMs" | "known">;
 
 function hopeOfSkipped(reason: SkipReason, unknown: When, until: (untilMs: number) => When): Hope | undefined {
   switch (reason.kind) {
+    case "taken-out":
+      return { kind: "out", ...unknown };
     case "breaker-open":
       return { kind: "breaker", ...until(reason.untilMs) };
     case "paused":

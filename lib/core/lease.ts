@@ -32,8 +32,13 @@ export interface LeaseAsk {
 
 /** Why there is no lease. `infra`: the take met nothing but errors. */
 export type NoLease =
-  | { readonly kind: "full" }
+  /** `ledger`: of the limit over several targets that is full; absent: it is the target's own. */
+  | { readonly kind: "full"; readonly ledger?: string }
   | { readonly kind: "paused"; readonly untilMs: number }
+  /** The target's quota of a minute is spent until then. */
+  | { readonly kind: "tokens"; readonly untilMs: number }
+  /** More tokens than a whole minute brings: no wait helps. */
+  | { readonly kind: "above-quota"; readonly tokensMax: number }
   | { readonly kind: "aborted" }
   | { readonly kind: "infra"; readonly error: unknown };
 

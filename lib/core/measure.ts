@@ -35,6 +35,12 @@ export function measurements(event: Noted): readonly Measurement[] {
       return [count("LimitCuts", at)];
     case "limit-raised":
       return [count("LimitRaises", at)];
+    case "breaker-opened":
+      return [count("BreakerOpened", at)];
+    case "breaker-probe":
+      return [count("BreakerProbes", at)];
+    case "breaker-closed":
+      return [count("BreakerClosed", at)];
     case "attempted": {
       const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, possiblyBilledTokens } = event.usage;
       return [

@@ -39,6 +39,11 @@ export type Noted = Tags &
     | { readonly kind: "lease-return-failed"; readonly error: string }
     | { readonly kind: "limit-cut"; readonly from: number; readonly to: number }
     | { readonly kind: "limit-raised"; readonly from: number; readonly to: number }
+    /** By an attempt's failure: nobody asks the target before `untilMs`. */
+    | { readonly kind: "breaker-opened"; readonly untilMs: number }
+    /** The next attempt finds out for all whether the target works again. */
+    | { readonly kind: "breaker-probe" }
+    | { readonly kind: "breaker-closed" }
     | {
         readonly kind: "attempted";
         readonly outcome: "answered" | FailureKind | "cut";

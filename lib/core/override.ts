@@ -31,10 +31,49 @@ export interface Overrides {
 
 export const noOverrides: Overrides = { ledgers: new Map(), lanes: new Map(), models: new Map() };
 
+/** One word of an operator, and what it is about; without an `override` it is taken back. */
+export type Word =
+  | { readonly kind: "ledger"; readonly name: string; readonly override?: LedgerOverride }
+  | { readonly kind: "lane"; readonly name: Lane; readonly override?: LaneOverride }
+  | { readonly kind: "model"; readonly name: string; readonly override?: ModelOverride };
+
+/** The words as they stand in the table, where somebody may have written them by hand. */
+export interface Written {
+  readonly ledgers: ReadonlyMap<string, Json>;
+  readonly lanes: ReadonlyMap<Lane, Json>;
+  readonly models: ReadonlyMap<string, Json>;
+}
+
 /** A row that somebody has written by hand: what can be understood of it, and a word for each field that cannot. */
 export interface ReadOverride<T> {
   readonly override: T;
   readonly troubles: readonly string[];
+}
+
+/** What can be understood of all of them; `troubles` by what they are about: `ledger fast@west`. */
+export function readOverrides(
+  { ledgers, lanes, models }: Written,
+  isKnown: (name: string) => boolean,
+): { readonly overrides: Overrides; readonly troubles: ReadonlyMap<string, string> } {
+  const troubles = new Map<string, string>();
+  const understood = <K extends string, T>(
+    kind: Word["kind"],
+    rows: ReadonlyMap<K, Json>,
+    read: (row: Json) => ReadOverride<T>,
+  ): ReadonlyMap<K, T> =>
+    new Map(
+      [...rows].map(([name, row]) => {
+        const it = read(row);
+        if (it.troubles.length > 0) troubles.set(`${kind} ${name}`, it.troubles.join(", "));
+        return [name, it.override];
+      }),
+    );
+  const overrides = {
+    ledgers: understood("ledger", ledgers, readLedgerOverride),
+    lanes: understood("lane", lanes, readLaneOverride),
+    models: understood("model", models, (row) => readModelOverride(row, isKnown)),
+  };
+  return { overrides, troubles };
 }
 
 export function readLedgerOverride(row: unknown): ReadOverride<LedgerOverride> {

@@ -1,9 +1,10 @@
-import { ops as allOps, stepParts, targetsOf } from "./config.ts";
+import { ops as allOps, stepParts } from "./config.ts";
 import type { Config, FallbackConfig, Feature, ModelConfig, Op, Price, ServiceTier, TargetConfig } from "./config.ts";
 import { estimateTokens } from "./estimate.ts";
 import type { Job } from "./job.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { isObject } from "./json.ts";
+import type { Quota } from "./rate.ts";
 
 /** One `model@target` of a job's fallback chain, with all that an attempt on it needs to know. */
 export interface Step {
@@ -24,6 +25,10 @@ export interface Step {
   readonly contextWindow?: number;
   readonly typicalMs?: number;
   readonly limit: { readonly start: number; readonly max: number };
+  /** What it takes in a minute; absent: nobody counts. */
+  readonly quota?: Quota;
+  readonly burndown?: number;
+  readonly quotaGroup?: string;
   readonly ops: readonly Op[];
   readonly lacks: readonly string[];
   readonly price?: Price;
@@ -85,7 +90,8 @@ function stepsOf(entry: Entry, job: Planned, config: Config): Step[] {
 }
 
 function stepOf(alias: string, target: string, place: TargetConfig, model: ModelConfig, entry: Entry): Step {
-  const { modelId, baseModelId, region, limit, contextWindow, typicalMs, price } = place;
+  const { modelId, baseModelId, region, limit, burndown, quotaGroup, contextWindow, typicalMs, price } = place;
+  const quota = quotaOf(place);
   return {
     name: `${alias}@${target}`,
     model: alias,
@@ -100,9 +106,20 @@ function stepOf(alias: string, target: string, place: TargetConfig, model: Model
     fallbackOn: model.fallbackOn ?? [],
     ...(entry.serviceTier === undefined ? {} : { serviceTier: entry.serviceTier }),
     ...(baseModelId === undefined ? {} : { baseModelId }),
+    ...(quota === undefined ? {} : { quota }),
+    ...(burndown === undefined ? {} : { burndown }),
+    ...(quotaGroup === undefined ? {} : { quotaGroup }),
     ...(contextWindow === undefined ? {} : { contextWindow }),
     ...(typicalMs === undefined ? {} : { typicalMs }),
     ...(price === undefined ? {} : { price }),
+  };
+}
+
+function quotaOf({ tokensPerMinute, requestsPerMinute }: TargetConfig): Quota | undefined {
+  if (tokensPerMinute === undefined && requestsPerMinute === undefined) return undefined;
+  return {
+    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
   };
 }
 
@@ -113,6 +130,8 @@ function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefine
 
 /** Why a step is passed over without an attempt. Times are epoch ms. */
 export type SkipReason =
+  /** By an operator, until the same brings it back. */
+  | { readonly kind: "taken-out" }
   | { readonly kind: "breaker-open"; readonly untilMs: number }
   | { readonly kind: "paused"; readonly untilMs: number }
   | { readonly kind: "no-headroom" }
@@ -137,6 +156,7 @@ export interface StepFacts {
   readonly need: Need;
   readonly nowMs: number;
   readonly deadlineLeftMs: number;
+  readonly takenOut?: boolean;
   /** The end of the breaker's opening: from then on a probe may go. */
   readonly breakerUntilMs?: number;
   readonly pausedUntilMs?: number;
@@ -153,6 +173,7 @@ export interface StepFacts {
 /** Why this step is not tried now; undefined: it is. The first reason that applies is told. */
 export function skipReason(step: Step, facts: StepFacts): SkipReason | undefined {
   const { need, nowMs, breakerUntilMs, pausedUntilMs, room } = facts;
+  if (facts.takenOut === true) return { kind: "taken-out" };
   if (breakerUntilMs !== undefined && breakerUntilMs > nowMs) return { kind: "breaker-open", untilMs: breakerUntilMs };
   if (pausedUntilMs !== undefined && pausedUntilMs > nowMs) return { kind: "paused", untilMs: pausedUntilMs };
   if (step.requireHeadroom && room !== undefined && room <= 0) return { kind: "no-headroom" };
@@ -260,9 +281,4 @@ function capped(params: JsonObject, [key, ...path]: Path, ceiling: number): Json
 function numberAt(params: JsonObject, path: readonly string[]): number | undefined {
   const found = path.reduce<Json | undefined>((at, key) => (isObject(at) ? at[key] : undefined), params);
   return typeof found === "number" ? found : undefined;
-}
-
-/** Every ledger that a config can take a lease from: one a target. */
-export function ledgersOf(config: Config): string[] {
-  return targetsOf(config).map(({ step }) => step);
 }

@@ -38,7 +38,8 @@ export function requeueDelayS(
   const waitMs = sane(at.knownWaitMs, unknownWaitMs(at.requeues));
   const cappedMs = Math.min(waitMs, sane(at.deadlineLeftMs, 0) / 4, pauseMsMax);
   // All who waited for one pause, ours or the server's, would come back at its end: they are spread over as long again.
-  const paused = at.cause === "paused" || (at.cause === "capacity" && at.knownWaitMs !== undefined);
+  const paused =
+    at.cause === "paused" || at.cause === "quota" || (at.cause === "capacity" && at.knownWaitMs !== undefined);
   const spread = paused ? 1 : 0.2;
   const delayS = hiddenS(cappedMs * (1 + spread * dice(at)), at);
   return Math.min(delayS, Math.floor(sane(at.deadlineLeftMs, 0) / 1_000));
@@ -56,10 +57,15 @@ export function pausedForMs(pausedUntilMs: readonly (number | undefined)[], nowM
 
 /**
  * Whether the message of a paused plan is hidden without a claim, which costs nothing. Near its deadline a job is
- * claimed all the same, for it must be answered; so is one that somebody waits for, for it may sleep a short pause.
+ * claimed all the same, for it must be answered; so is one that somebody waits for, for it may sleep a short pause,
+ * unless it is the lane itself that an operator has paused.
  */
-export function mayWaitUnclaimed(lane: Lane, pausedMs: number, deadlineLeftMs: number): boolean {
-  return lane !== "rt" && pausedMs > 0 && deadlineLeftMs > requeueDeadlineLeftMsMin;
+export function mayWaitUnclaimed(
+  lane: Lane,
+  { pausedMs, lanePaused }: { readonly pausedMs: number; readonly lanePaused: boolean },
+  deadlineLeftMs: number,
+): boolean {
+  return (lane !== "rt" || lanePaused) && pausedMs > 0 && deadlineLeftMs > requeueDeadlineLeftMsMin;
 }
 
 export type ReleaseNext = { readonly kind: "release"; readonly delayS: number } | { readonly kind: "answer" };

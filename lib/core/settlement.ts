@@ -3,8 +3,12 @@ import type { Reply } from "./reply.ts";
 /** Why a message is handed back with a delay. */
 export type RequeueCause =
   | "capacity"
+  /** A target's quota of a minute was spent. */
+  | "quota"
   | "paused"
   | "circuit_open"
+  /** Every step that could serve the job has been taken out by an operator. */
+  | "taken-out"
   | "transient"
   | "hung"
   | "bell"

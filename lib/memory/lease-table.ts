@@ -1,11 +1,25 @@
+import { sameBreaker } from "../core/breaker.ts";
+import type { Breaker } from "../core/breaker.ts";
 import { sameHead } from "../core/limit.ts";
 import type { Head, Page, PageRef } from "../core/lease.ts";
+import type { Json } from "../core/json.ts";
+import type { Lane } from "../core/lane.ts";
+import { charge, settle } from "../core/rate.ts";
+import type { Clocks } from "../core/rate.ts";
 import type { LeaseTable, Taken } from "../ports.ts";
 
 /** The lease table in memory: each verb is one step that nothing interrupts, as DynamoDB's are. */
 export function createMemoryLeaseTable(): LeaseTable {
   const pages = new Map<string, Map<string, number>>();
   const heads = new Map<string, Head>();
+  const breakers = new Map<string, Breaker>();
+  const words = {
+    ledger: new Map<string, Json>(),
+    lane: new Map<Lane, Json>(),
+    model: new Map<string, Json>(),
+  };
+  /** They lie on the heads too, and neither's writes touch the other. */
+  const clocks = new Map<string, Clocks>();
 
   /** Applies the write if the page exists and lets it; answers the row either way. */
   const write = (
@@ -57,13 +71,15 @@ export function createMemoryLeaseTable(): LeaseTable {
       for (const id of ids) pages.get(keyOf(ref))?.delete(id);
     },
 
-    readHeads: async (ledgers) =>
-      new Map(
-        ledgers.flatMap((ledger) => {
-          const head = heads.get(ledger);
-          return head === undefined ? [] : [[ledger, head] as const];
-        }),
-      ),
+    readBoard: async ({ ledgers, targets, lanes, models }) => ({
+      heads: some(heads, ledgers),
+      breakers: some(breakers, targets),
+      written: {
+        ledgers: some(words.ledger, ledgers),
+        lanes: some(words.lane, lanes),
+        models: some(words.model, models),
+      },
+    }),
 
     writeHead: async (ledger, seen, next) => {
       const head = heads.get(ledger);
@@ -72,11 +88,53 @@ export function createMemoryLeaseTable(): LeaseTable {
       return { kind: "written" };
     },
 
+    writeBreaker: async (target, seen, next) => {
+      const breaker = breakers.get(target);
+      if (!sameBreaker(breaker, seen)) return { kind: "refused", breaker };
+      if (sameBreaker(next, undefined)) breakers.delete(target);
+      else breakers.set(target, next);
+      return { kind: "written" };
+    },
+
+    setOverride: async ({ kind, name, override }) => {
+      const rows: Map<string, Json> = words[kind];
+      if (override === undefined) rows.delete(name);
+      else rows.set(name, { ...override });
+      // The word lies on the head, which is there from then on.
+      if (kind === "ledger" && !heads.has(name)) heads.set(name, {});
+    },
+
+    charge: async (ledger, ask, quota, nowMs) => {
+      const answer = charge(clocks.get(ledger), ask, quota, nowMs);
+      if (answer.kind !== "charged") return answer;
+      clocks.set(ledger, answer.clocks);
+      if (!heads.has(ledger)) heads.set(ledger, {});
+      return answer;
+    },
+
+    settle: async (ledger, unused, quota, nowMs) => {
+      const settled = settle(clocks.get(ledger), unused, quota, nowMs);
+      if (settled !== undefined) clocks.set(ledger, settled);
+      return clocks.get(ledger) ?? {};
+    },
+
+    readClocks: async (ledger) => clocks.get(ledger) ?? {},
+
     readPage: async (ref) => {
       const leases = pages.get(keyOf(ref));
       return leases === undefined ? undefined : Object.fromEntries(leases);
     },
   };
+}
+
+/** The rows of those names that exist. */
+function some<K, V>(rows: ReadonlyMap<K, V>, names: readonly K[]): Map<K, V> {
+  return new Map(
+    names.flatMap((name) => {
+      const row = rows.get(name);
+      return row === undefined ? [] : [[name, row] as const];
+    }),
+  );
 }
 
 function keyOf({ ledger, page }: PageRef): string {

@@ -1,35 +1,53 @@
+import { sameBreaker } from "../core/breaker.ts";
+import type { Breaker } from "../core/breaker.ts";
+import { stepParts } from "../core/config.ts";
 import { errorName } from "../core/error-name.ts";
+import { lanes } from "../core/lane.ts";
 import type { Head } from "../core/lease.ts";
+import { boundsUnder, noOverrides, readOverrides } from "../core/override.ts";
+import type { Overrides } from "../core/override.ts";
 import { sameHead } from "../core/limit.ts";
-import type { World } from "../ports.ts";
+import type { LimitBounds } from "../core/limit.ts";
+import type { BoardNames, World } from "../ports.ts";
+import { Sheet } from "./sheet.ts";
+import type { Changed } from "./sheet.ts";
 
-/** Heads are read again when they are older than this: a learned limit or a pause is late by no more. */
+/** Read again when it is older than this: a learned limit, a pause or an operator's word is late by no more. */
 const freshMs = 1_000;
-const changeTriesMax = 2;
 
-export interface Changed {
-  readonly seen: Head | undefined;
-  readonly next: Head;
-}
-
-/** One container's view of the heads. What cannot be read stays as it was last known. */
+/**
+ * One container's view of the heads, the breakers and what operators have said. What cannot be read stays as it was last
+ * known.
+ */
 export class Board {
   readonly #world: Pick<World, "clock" | "leases" | "telemetry">;
+  readonly #names: Omit<BoardNames, "ledgers">;
   readonly #ledgers: Set<string>;
-  readonly #heads = new Map<string, Head>();
-  /** Learned by writing while a read was under way: what that read brings may be older. */
-  readonly #learned = new Set<string>();
+  readonly #heads: Sheet<Head>;
+  readonly #breakers: Sheet<Breaker>;
+  #overrides = noOverrides;
+  /** What could not be understood of an operator's words, by what they are about: said once, until it changes. */
+  #troubles: ReadonlyMap<string, string> = new Map();
   #readAtMs = -Infinity;
   #reading: Promise<void> | undefined;
   #unreadable = false;
 
-  /** `ledgers`: those that the config knows, read together. */
-  constructor(world: Pick<World, "clock" | "leases" | "telemetry">, ledgers: readonly string[] = []) {
+  /** Of what the config knows, read together. */
+  constructor(world: Pick<World, "clock" | "leases" | "telemetry">, names: Partial<Omit<BoardNames, "lanes">> = {}) {
     this.#world = world;
-    this.#ledgers = new Set(ledgers);
+    this.#names = { targets: names.targets ?? [], models: names.models ?? [], lanes };
+    this.#ledgers = new Set(names.ledgers);
+    this.#heads = new Sheet(sameHead, async (ledger, seen, next) => {
+      const written = await world.leases.writeHead(ledger, seen, next);
+      return written.kind === "written" ? written : { kind: "refused", stands: written.head };
+    });
+    this.#breakers = new Sheet(sameBreaker, async (target, seen, next) => {
+      const written = await world.leases.writeBreaker(target, seen, next);
+      return written.kind === "written" ? written : { kind: "refused", stands: written.breaker };
+    });
   }
 
-  /** Answers when the heads are at most a second old, or could not be read. Callers at the same time share one request. */
+  /** Answers when the board is at most a second old, or could not be read. Callers at the same time share one request. */
   async read(ledgers: readonly string[] = []): Promise<void> {
     const strange = ledgers.filter((ledger) => !this.#ledgers.has(ledger));
     if (strange.length > 0) {
@@ -54,49 +72,78 @@ export class Board {
     return this.#heads.get(ledger);
   }
 
-  /** Writes what `change` makes of the head; refused, it looks once more, at the head that stands. Never throws. */
-  async change(ledger: string, change: (seen: Head | undefined) => Head | undefined): Promise<Changed | undefined> {
-    const { leases, telemetry } = this.#world;
-    try {
-      for (let tries = 0; tries < changeTriesMax; tries++) {
-        const seen = this.#heads.get(ledger);
-        const next = change(seen);
-        if (next === undefined) return undefined;
-        const written = await leases.writeHead(ledger, seen, next);
-        // A resend is refused by its own success: the head that stands is ours then.
-        const won = written.kind === "written" || sameHead(written.head, next);
-        this.#learn(ledger, written.kind === "written" ? next : written.head);
-        if (won) return { seen, next };
-      }
-    } catch (error) {
-      telemetry.note({ kind: "trouble", what: "write a head", error: errorName(error) });
-    }
-    return undefined;
+  /** Undefined: closed, without a failure, as far as is known. */
+  breaker(target: string): Breaker | undefined {
+    return this.#breakers.get(target);
   }
 
-  #learn(ledger: string, head: Head | undefined): void {
-    this.#learned.add(ledger);
-    this.#set(ledger, head);
+  get overrides(): Overrides {
+    return this.#overrides;
+  }
+
+  /** A ledger's configured bounds, as far as its operator lets them be. */
+  bounds(ask: LimitBounds & { readonly ledger: string }): LimitBounds {
+    return boundsUnder(ask, this.#overrides.ledgers.get(ask.ledger));
+  }
+
+  /** Writes what `change` makes of the head; refused, it looks once more, at the head that stands. Never throws. */
+  async change(
+    ledger: string,
+    change: (seen: Head | undefined) => Head | undefined,
+  ): Promise<Changed<Head> | undefined> {
+    return await this.#noting("write a head", this.#heads.change(ledger, change));
+  }
+
+  /** The same for a breaker. */
+  async changeBreaker(
+    target: string,
+    change: (seen: Breaker | undefined) => Breaker | undefined,
+  ): Promise<Changed<Breaker> | undefined> {
+    return await this.#noting("write a breaker", this.#breakers.change(target, change));
+  }
+
+  async #noting<T>(what: string, changing: Promise<T>): Promise<T | undefined> {
+    try {
+      return await changing;
+    } catch (error) {
+      this.#world.telemetry.note({ kind: "trouble", what, error: errorName(error) });
+      // It may have been applied all the same: only a read tells.
+      this.#readAtMs = -Infinity;
+      return undefined;
+    }
   }
 
   async #readAll(): Promise<void> {
     const { clock, leases, telemetry } = this.#world;
-    const ledgers = [...this.#ledgers];
-    this.#learned.clear();
+    const names: BoardNames = { ...this.#names, ledgers: [...this.#ledgers] };
+    this.#heads.beginRead();
+    this.#breakers.beginRead();
     // Also when it fails: an engine in trouble is not asked more often.
     this.#readAtMs = clock.nowMs();
     try {
-      const heads = await leases.readHeads(ledgers);
-      for (const ledger of ledgers) if (!this.#learned.has(ledger)) this.#set(ledger, heads.get(ledger));
+      const { heads, breakers, written } = await leases.readBoard(names);
+      this.#heads.endRead(names.ledgers, heads);
+      this.#breakers.endRead(names.targets, breakers);
+      const { overrides, troubles } = readOverrides(written, (name) => this.#isKnown(name));
+      this.#overrides = overrides;
+      this.#tell(troubles);
       this.#unreadable = false;
     } catch (error) {
-      if (!this.#unreadable) telemetry.note({ kind: "trouble", what: "read the heads", error: errorName(error) });
+      if (!this.#unreadable) telemetry.note({ kind: "trouble", what: "read the board", error: errorName(error) });
       this.#unreadable = true;
     }
   }
 
-  #set(ledger: string, head: Head | undefined): void {
-    if (head === undefined) this.#heads.delete(ledger);
-    else this.#heads.set(ledger, head);
+  #isKnown(name: string): boolean {
+    return stepParts(name).target === undefined
+      ? this.#names.models.includes(name)
+      : this.#names.targets.includes(name);
+  }
+
+  #tell(troubles: ReadonlyMap<string, string>): void {
+    for (const [about, error] of troubles)
+      if (this.#troubles.get(about) !== error)
+        this.#world.telemetry.note({ kind: "trouble", what: `read the override of ${about}`, error });
+    this.#troubles = troubles;
   }
 }

@@ -1,32 +1,36 @@
 import { errorName } from "../core/error-name.ts";
+import type { Wanted } from "../core/ledgers.ts";
+import { ledgerKind } from "../core/ledgers.ts";
 import type { Lease, LeaseAsk, LeaseOutcome, NoLease, PageRef } from "../core/lease.ts";
-import { holderStopsAtMs } from "../core/lease.ts";
 import { cut, limitOf, pauseDay } from "../core/limit.ts";
-import { heartbeatMs, leaseMs } from "../core/limits.ts";
 import type { Tags } from "../core/noted.ts";
 import type { World } from "../ports.ts";
 import type { Board } from "./board.ts";
+import { HeldLeases, pageKey } from "./held-leases.ts";
+import type { Holder } from "./held-leases.ts";
 import { LeaseLine } from "./lease-line.ts";
+import { QuotaClocks } from "./quota-clocks.ts";
+import type { SetAside } from "./quota-clocks.ts";
+import { Infrastructure } from "./trouble.ts";
 
-const renewTriesMax = 3;
-
-/** `lost` fires when the lease is no longer ours to act on: the attempt ends at once, and still returns it. */
+/** What an attempt holds. `lost` fires when a lease is no longer ours to act on: the attempt ends, and still returns all. */
 export interface TakenLease {
   readonly kind: "taken";
-  readonly lease: Lease;
+  readonly wanted: Wanted;
+  /** In the order in which they were taken. */
+  readonly leases: readonly [Lease, ...Lease[]];
+  readonly setAside?: SetAside;
   readonly lost: AbortSignal;
   readonly waitMs: number;
-  /** The first look at the table found room. */
+  /** The first look at each ledger found room. */
   readonly tookAtOnce: boolean;
 }
 
-interface Held {
-  readonly lease: Lease;
-  readonly ask: LeaseAsk;
-  readonly lost: AbortController;
-  /** Moves with every renewal; the margin before it is the holder's end. */
-  expiresAtMs: number;
-  cancelEnd: () => void;
+type All = { readonly kind: "all"; readonly leases: readonly [Lease, ...Lease[]]; readonly atOnce: boolean };
+
+interface Until {
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
 }
 
 interface Returning {
@@ -41,49 +45,49 @@ interface Returning {
 export class LeaseDesk {
   readonly #world: Pick<World, "clock" | "leases" | "telemetry">;
   readonly #board: Board;
+  readonly #clocks: QuotaClocks;
+  readonly #held: HeldLeases;
   readonly #lines = new Map<string, LeaseLine>();
-  readonly #held = new Map<string, Held>();
   readonly #returning = new Map<string, Returning>();
   readonly #underWay = new Set<Promise<unknown>>();
-  #renewing: Promise<readonly Lease[]> | undefined;
 
   constructor(world: Pick<World, "clock" | "leases" | "telemetry">, board: Board) {
     this.#world = world;
     this.#board = board;
+    this.#clocks = new QuotaClocks(world);
+    this.#held = new HeldLeases(world);
   }
 
-  /** One lease for one attempt, waited for `waitMs` at most (0: one look at the table). Never throws. */
-  async take(
-    ask: LeaseAsk,
-    until: { readonly waitMs: number; readonly signal: AbortSignal },
-  ): Promise<TakenLease | NoLease> {
+  /** All that one attempt wants, or nothing; waited for `waitMs` at most (0: one look at each ledger). Never throws. */
+  async take(wanted: Wanted, until: Until): Promise<TakenLease | NoLease> {
     const { clock, telemetry } = this.#world;
     const askedAtMs = clock.nowMs();
-    const answer = await this.#lineOf(ask.ledger).join(ask, until.waitMs, until.signal);
+    const holder: Holder = { tags: tagsOf(wanted), lost: new AbortController() };
+    const answer = this.#clocks.refusal(wanted) ?? (await this.#takeAndCharge(wanted, until, holder));
     const waitMs = clock.nowMs() - askedAtMs;
     switch (answer.kind) {
-      case "granted": {
-        telemetry.note({ ...tagsOf(ask), kind: "lease-taken", waitMs, atOnce: answer.atOnce });
-        const lost = this.#hold(answer.lease, ask);
-        return { kind: "taken", lease: answer.lease, lost, waitMs, tookAtOnce: answer.atOnce };
-      }
+      case "all":
+        telemetry.note({ ...holder.tags, kind: "lease-taken", waitMs, atOnce: answer.atOnce });
+        return { ...answer, kind: "taken", wanted, lost: holder.lost.signal, waitMs, tookAtOnce: answer.atOnce };
       case "full":
       case "paused":
+      case "tokens":
+      case "above-quota":
       case "infra":
-        telemetry.note({ ...tagsOf(ask), kind: "lease-refused", reason: answer.kind, waitMs });
+        telemetry.note({ ...holder.tags, kind: "lease-refused", reason: reasonOf(answer), waitMs });
         return answer;
       case "aborted":
         return answer;
     }
   }
 
-  /** Returns the lease, then tells its ledger how the attempt went. Never throws: the lease's expiry is the backstop. */
-  async giveBack(lease: Lease, outcome: LeaseOutcome): Promise<void> {
-    const held = this.#held.get(lease.id);
-    this.#held.delete(lease.id);
-    held?.cancelEnd();
-    await this.#return(lease.ref, [lease.id]);
-    if (held !== undefined) await this.#tell(held.ask, outcome);
+  /**
+   * Returns all that was taken, and the tokens that the attempt did not use, then tells the target's ledger how it went.
+   * Never throws: a lease's expiry is the backstop.
+   */
+  async giveBack(taken: TakenLease, outcome: LeaseOutcome, unusedTokens = 0): Promise<void> {
+    await Promise.all([this.#giveBackAll(taken.leases), this.#settle(taken.setAside, unusedTokens)]);
+    await this.#tell(taken.wanted, outcome);
   }
 
   /**
@@ -91,16 +95,71 @@ export class LeaseDesk {
    * several invocations share one renewal.
    */
   async renew(): Promise<readonly Lease[]> {
-    this.#renewing ??= this.#renewAll().finally(() => {
-      this.#renewing = undefined;
-    });
-    return await this.#renewing;
+    return await this.#held.renew();
   }
 
   /** Resolves when all that the desk began for those who do not wait any more is over: nothing may outlive them. */
   async idle(): Promise<void> {
     for (const line of this.#lines.values()) await line.idle();
     await Promise.all(this.#underWay);
+  }
+
+  /** The clocks last: a lease that comes back has cost others nothing, a clock that is set back has kept them waiting. */
+  async #takeAndCharge(
+    wanted: Wanted,
+    until: Until,
+    holder: Holder,
+  ): Promise<(All & { setAside?: SetAside }) | NoLease> {
+    const all = await this.#takeAll(wanted, until, holder);
+    if (all.kind !== "all") return all;
+    const setAside = wanted.charge && { ledger: wanted.target, id: all.leases[0].id, ...wanted.charge };
+    const charging = setAside === undefined ? Promise.resolve(undefined) : this.#clocks.charge(setAside);
+    const refused = await unlessAborted(charging, until.signal);
+    if (refused === undefined && !holder.lost.signal.aborted) return { ...all, ...(setAside && { setAside }) };
+
+    const undone = Promise.all([this.#giveBackAll(all.leases), this.#takeBack(setAside, charging)]);
+    await unlessAborted(this.#track(undone), until.signal);
+    if (refused === "aborted") return { kind: "aborted" };
+    // So slow a table that the first lease was over before the last one was there.
+    return refused ?? { kind: "infra", error: new Infrastructure("LeaseLost") };
+  }
+
+  /** What was charged for an attempt that will not be made. */
+  async #takeBack(setAside: SetAside | undefined, charging: Promise<NoLease | undefined>): Promise<void> {
+    if (setAside !== undefined && (await charging) === undefined) await this.#clocks.settle(setAside, setAside.tokens);
+  }
+
+  /** All or none. Nobody waits while it holds one: whoever is refused returns all, and waits next where it was refused. */
+  async #takeAll({ asks }: Wanted, until: Until, holder: Holder): Promise<All | NoLease> {
+    const { clock } = this.#world;
+    const untilMs = clock.nowMs() + until.waitMs;
+    let order = asks;
+    for (let turn = 0; ; turn += 1) {
+      const leases: Lease[] = [];
+      let atOnce = turn === 0;
+      let refused: { readonly ask: LeaseAsk; readonly why: NoLease } | undefined;
+      for (const ask of order) {
+        const isFirst = leases.length === 0;
+        const waitMs = isFirst ? Math.max(0, untilMs - clock.nowMs()) : 0;
+        const answer = await this.#lineOf(ask.ledger).join(ask, waitMs, until.signal, isFirst && turn > 0);
+        if (answer.kind !== "granted") {
+          refused = { ask, why: answer };
+          break;
+        }
+        this.#held.hold(answer.lease, holder);
+        leases.push(answer.lease);
+        atOnce &&= answer.atOnce;
+      }
+      const [first, ...rest] = leases;
+      if (refused === undefined && first !== undefined) return { kind: "all", leases: [first, ...rest], atOnce };
+      if (refused === undefined) throw new Error("an attempt wants no lease at all");
+
+      const { ask, why } = refused;
+      await unlessAborted(this.#giveBackAll(leases), until.signal);
+      if (why.kind !== "full") return why;
+      if (first === undefined || clock.nowMs() >= untilMs) return fullAt(ask);
+      order = [ask, ...asks.filter((other) => other !== ask)];
+    }
   }
 
   #lineOf(ledger: string): LeaseLine {
@@ -111,27 +170,17 @@ export class LeaseDesk {
     return line;
   }
 
-  #hold(lease: Lease, ask: LeaseAsk): AbortSignal {
-    const { id, expiresAtMs } = lease;
-    const held: Held = { lease, ask, expiresAtMs, lost: new AbortController(), cancelEnd: () => undefined };
-    this.#held.set(id, held);
-    this.#prolong(held, expiresAtMs);
-    return held.lost.signal;
+  /** In the reverse order, each with the returns of its own page. */
+  async #giveBackAll(leases: readonly Lease[]): Promise<void> {
+    const returns = leases.toReversed().map((lease) => {
+      this.#held.letGo(lease);
+      return this.#return(lease.ref, [lease.id]);
+    });
+    await Promise.all(returns);
   }
 
-  /** The holder's own end needs no answer from anybody: a margin before the expiry, renewed or not. */
-  #prolong(held: Held, expiresAtMs: number): void {
-    held.expiresAtMs = expiresAtMs;
-    held.cancelEnd();
-    const leftMs = holderStopsAtMs(expiresAtMs) - this.#world.clock.nowMs();
-    held.cancelEnd = this.#world.clock.after(leftMs, () => this.#lose(held));
-  }
-
-  #lose(held: Held): void {
-    if (held.lost.signal.aborted) return;
-    held.cancelEnd();
-    held.lost.abort("lease-lost");
-    this.#world.telemetry.note({ ...tagsOf(held.ask), kind: "lease-lost" });
+  async #settle(setAside: SetAside | undefined, unusedTokens: number): Promise<void> {
+    if (setAside !== undefined) await this.#track(this.#clocks.settle(setAside, unusedTokens));
   }
 
   /** Returns of one tick and page share a write. */
@@ -158,86 +207,56 @@ export class LeaseDesk {
     return this.#track(done);
   }
 
-  async #tell(ask: LeaseAsk, outcome: LeaseOutcome): Promise<void> {
+  async #tell({ target, asks }: Wanted, outcome: LeaseOutcome): Promise<void> {
     const nowMs = this.#world.clock.nowMs();
+    const ask = asks.find(({ ledger }) => ledger === target);
+    if (ask === undefined) return;
     switch (outcome.kind) {
       case "neutral":
         return;
       case "throttled": {
-        const changed = await this.#board.change(ask.ledger, (head) => cut(head, ask, nowMs, outcome.retryAfterMs));
+        const bounds = this.#board.bounds(ask);
+        const changed = await this.#board.change(target, (head) => cut(head, bounds, nowMs, outcome.retryAfterMs));
         if (changed === undefined) return;
-        const [from, to] = [limitOf(changed.seen, ask), limitOf(changed.next, ask)];
-        return this.#world.telemetry.note({ ...tagsOf(ask), kind: "limit-cut", from, to });
+        const [from, to] = [limitOf(changed.seen, bounds), limitOf(changed.next, bounds)];
+        return this.#world.telemetry.note({ ...tagsOf({ target, asks }), kind: "limit-cut", from, to });
       }
       case "daily":
-        await this.#board.change(ask.ledger, (head) => pauseDay(head, nowMs));
+        await this.#board.change(target, (head) => pauseDay(head, nowMs));
     }
   }
 
-  async #renewAll(): Promise<readonly Lease[]> {
-    const nowMs = this.#world.clock.nowMs();
-    const held = [...this.#held.values()].filter((each) => this.#isOurs(each));
-    // Thawed after a freeze: what ended meanwhile is not brought back, its timer has only not fired yet.
-    const over = held.filter(({ expiresAtMs }) => holderStopsAtMs(expiresAtMs) <= nowMs);
-    for (const each of over) this.#lose(each);
-
-    const pages = Map.groupBy(
-      held.filter((each) => this.#isOurs(each)),
-      ({ lease }) => pageKey(lease.ref),
-    );
-    // Leases that are all young have been renewed just now, by the heartbeat of another invocation.
-    const due = [...pages.values()].filter((leases) =>
-      leases.some(({ expiresAtMs }) => expiresAtMs - nowMs <= leaseMs - heartbeatMs / 2),
-    );
-    const refused = await Promise.all(due.map((leases) => this.#renewPage(leases)));
-    return [...over, ...refused.flat()].map(({ lease }) => lease);
-  }
-
-  /** All in one write; where that is refused, those that the row still has in another. Answers the others. */
-  async #renewPage(leases: readonly Held[]): Promise<readonly Held[]> {
-    const { clock, leases: table, telemetry } = this.#world;
-    const lost: Held[] = [];
-    let left = leases;
-    try {
-      for (let tries = 0; tries < renewTriesMax; tries++) {
-        const [first] = left;
-        if (first === undefined) break;
-        const untilMs = clock.nowMs() + leaseMs;
-        const ids = left.map(({ lease }) => lease.id);
-        const { page = {} } = await table.renew(first.lease.ref, ids, untilMs);
-
-        // What was returned or ended while the write was under way is nobody's concern any more.
-        left = left.filter((each) => this.#isOurs(each));
-        const gone = left.filter(({ lease }) => page[lease.id] === undefined);
-        for (const each of gone) this.#lose(each);
-        lost.push(...gone);
-        left = left.filter((each) => this.#isOurs(each));
-        for (const each of left) this.#prolong(each, page[each.lease.id] ?? each.expiresAtMs);
-        left = left.filter(({ expiresAtMs }) => expiresAtMs < untilMs);
-      }
-    } catch (error) {
-      // The leases still hold until their own end, which the next beats may move.
-      telemetry.note({ kind: "trouble", what: "renew leases", error: errorName(error) });
-    }
-    return lost;
-  }
-
-  #isOurs({ lease, lost }: Held): boolean {
-    return this.#held.has(lease.id) && !lost.signal.aborted;
-  }
-
-  #track(promise: Promise<void>): Promise<void> {
+  #track<T>(promise: Promise<T>): Promise<T> {
     this.#underWay.add(promise);
     return promise.finally(() => this.#underWay.delete(promise));
   }
 }
 
 /** A target's ledger bears the name of its step. */
-function tagsOf({ ledger, lane }: LeaseAsk): Tags {
-  const [model = ledger, target] = ledger.split("@");
-  return { lane, model, ...(target === undefined ? {} : { target }) };
+function tagsOf({ target: step, asks }: Wanted): Tags {
+  const [model = step, target] = step.split("@");
+  const lane = asks[0]?.lane;
+  return { model, ...(lane === undefined ? {} : { lane }), ...(target === undefined ? {} : { target }) };
 }
 
-function pageKey({ ledger, page }: PageRef): string {
-  return `${ledger}#${page}`;
+/** Whose limit is full is told where it is not the target's own. */
+function fullAt({ ledger }: LeaseAsk): NoLease {
+  return ledgerKind(ledger) === "target" ? { kind: "full" } : { kind: "full", ledger };
+}
+
+function reasonOf(refused: NoLease): string {
+  return refused.kind === "full" && refused.ledger !== undefined ? ledgerKind(refused.ledger) : refused.kind;
+}
+
+/** The answer, or `aborted` as soon as the signal fires; what is under way goes on. */
+async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | "aborted"> {
+  const { promise: aborted, resolve } = Promise.withResolvers<"aborted">();
+  const leave = () => resolve("aborted");
+  if (signal.aborted) leave();
+  signal.addEventListener("abort", leave);
+  try {
+    return await Promise.race([answer, aborted]);
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
 }

@@ -3,6 +3,7 @@ import { holderStopsAtMs, laneCap, pageCap, pageCount } from "../core/lease.ts";
 import { limitOf, raise } from "../core/limit.ts";
 import type { World } from "../ports.ts";
 import type { Board } from "./board.ts";
+import { Fit } from "./fit.ts";
 import { takeOnPage } from "./take-on-page.ts";
 
 /** Waiters served by one write. */
@@ -33,6 +34,7 @@ export class LeaseLine {
   readonly #ledger: string;
   readonly #world: Pick<World, "clock" | "leases" | "telemetry">;
   readonly #board: Board;
+  readonly #fit: Fit;
   readonly #undo: (ref: PageRef, ids: readonly string[]) => void;
   /** In the order in which they came; whoever is settled is gone. */
   readonly #waiting = new Set<Waiter>();
@@ -57,15 +59,20 @@ export class LeaseLine {
     this.#ledger = ledger;
     this.#world = world;
     this.#board = board;
+    this.#fit = new Fit(ledger, world);
     this.#undo = undo;
   }
 
-  /** Waits for a lease: `waitMs` at most, but for one look at the table. Whoever is aborted leaves at once. */
-  async join(ask: LeaseAsk, waitMs: number, signal: AbortSignal): Promise<LineAnswer> {
+  /**
+   * Waits for a lease: `waitMs` at most, but for one look at the table. Whoever is aborted leaves at once. `again`: it
+   * has just been refused here without a wait, and a look at once would say the same.
+   */
+  async join(ask: LeaseAsk, waitMs: number, signal: AbortSignal, again = false): Promise<LineAnswer> {
     if (signal.aborted) return { kind: "aborted" };
     const { clock } = this.#world;
     const { promise, resolve } = Promise.withResolvers<LineAnswer>();
-    const waiter: Waiter = { ask, untilMs: clock.nowMs() + waitMs, settle: resolve, id: clock.newId(), rounds: 0 };
+    const [untilMs, rounds] = [clock.nowMs() + waitMs, again ? 1 : 0];
+    const waiter: Waiter = { ask, untilMs, settle: resolve, id: clock.newId(), rounds };
     const leave = () => this.#settle(waiter, { kind: "aborted" });
 
     this.#waiting.add(waiter);
@@ -101,7 +108,7 @@ export class LeaseLine {
   #settle(waiter: Waiter, answer: LineAnswer): void {
     this.#waiting.delete(waiter);
     waiter.settle(answer);
-    if (this.#waiting.size === 0) this.#wake();
+    if (this.#waiting.size === 0) this.#sleep?.over.abort();
   }
 
   async #poll(): Promise<void> {
@@ -109,6 +116,7 @@ export class LeaseLine {
       // A tick first, so that all who come together are served by one write.
       await Promise.all([this.#world.clock.sleep(0), this.#board.read([this.#ledger])]);
       if (this.#world.clock.nowMs() - this.#fullAtMs > crowdedMs) this.#fullRounds = 0;
+      if ([...this.#waiting].every(({ rounds }) => rounds > 0)) await this.#pause(this.#fullRounds++);
       while (this.#waiting.size > 0) {
         this.#looking = this.#round();
         if ((await this.#looking) === "served") this.#fullRounds = 0;
@@ -138,8 +146,9 @@ export class LeaseLine {
     if (first === undefined) return "served";
     for (const waiter of group) waiter.rounds += 1;
     const pages = pageCount(first.ask.limitMax);
-    const limit = limitOf(head, first.ask);
+    const limit = limitOf(head, this.#board.bounds(first.ask));
     const cap = laneCap(limit, first.ask.share);
+    if (!(await this.#fit.holds(this.#board.overrides.ledgers.get(this.#ledger)?.limit, pages))) return "full";
 
     let out = 0;
     for (const page of this.#somePages(Math.min(cap, pages))) {
@@ -201,9 +210,10 @@ export class LeaseLine {
   /** By time, while it has just been seen how full the ledger is. */
   async #considerRaise(ask: LeaseAsk, out: number): Promise<void> {
     const nowMs = this.#world.clock.nowMs();
-    const changed = await this.#board.change(this.#ledger, (head) => raise(head, ask, out, nowMs));
+    const bounds = this.#board.bounds(ask);
+    const changed = await this.#board.change(this.#ledger, (head) => raise(head, bounds, out, nowMs));
     if (changed === undefined) return;
-    const [from, to] = [limitOf(changed.seen, ask), limitOf(changed.next, ask)];
+    const [from, to] = [limitOf(changed.seen, bounds), limitOf(changed.next, bounds)];
     this.#world.telemetry.note({ kind: "limit-raised", from, to });
   }
 
@@ -213,7 +223,7 @@ export class LeaseLine {
     const nowMs = clock.nowMs();
     this.#fullAtMs = nowMs;
     for (const waiter of this.#waiting) if (waiter.untilMs <= nowMs) this.#settle(waiter, { kind: "full" });
-    if (this.#woken) return;
+    if (this.#woken || this.#waiting.size === 0) return;
 
     const pollMs = Math.min(pollMsMax, pollMsBase * 2 ** fullRounds) * (0.5 + clock.jitter());
     const untilMs = Math.min(nowMs + pollMs, ...[...this.#waiting].map((waiter) => waiter.untilMs));

@@ -1,6 +1,7 @@
+import { targetsOf } from "../core/config.ts";
 import type { Config } from "../core/config.ts";
 import type { Lane } from "../core/lane.ts";
-import { ledgersOf } from "../core/plan.ts";
+import { ledgersOf } from "../core/ledgers.ts";
 import type { World } from "../ports.ts";
 import { Board } from "./board.ts";
 import type { Worker } from "./invocation.ts";
@@ -17,6 +18,10 @@ export interface Identity {
 
 /** A container's worker on a World. It asks nobody: whatever is wrong below shows with the first record. */
 export function openWorker(world: World, config: Config, identity: Identity): Worker {
-  const board = new Board(world, ledgersOf(config));
+  const board = new Board(world, {
+    ledgers: ledgersOf(config),
+    targets: targetsOf(config).map(({ step }) => step),
+    models: Object.keys(config.models),
+  });
   return { ...identity, config, world, board, desk: new LeaseDesk(world, board) };
 }

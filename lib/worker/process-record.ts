@@ -1,11 +1,13 @@
 import { contentOf, jobOf } from "../core/job.ts";
 import type { Delivery, Job } from "../core/job.ts";
 import { plan } from "../core/plan.ts";
+import type { Step } from "../core/plan.ts";
 import { releaseVerdict } from "../core/claim.ts";
 import { mayWaitUnclaimed, pausedForMs, releaseNext, requeueDelayS } from "../core/release.ts";
 import { endings } from "../core/endings.ts";
 import { claimRecord, settleOthers } from "./claim-record.ts";
-import type { Invocation } from "./invocation.ts";
+import { inTime } from "./in-time.ts";
+import type { Invocation, Worker } from "./invocation.ts";
 import { openDelivery } from "./open-delivery.ts";
 import { paramsOf } from "./params-of.ts";
 import { failed } from "./replies.ts";
@@ -13,6 +15,7 @@ import { hidingFacts } from "./run.ts";
 import { runPlan } from "./run-plan.ts";
 import { settleUnclaimed } from "./settle-record.ts";
 import type { Settled } from "./settle-record.ts";
+import { standingOf } from "./standing.ts";
 
 /** From the SQS record to its end: envelope → plan → claim → run → settlement. */
 export async function processRecord(invocation: Invocation, delivery: Delivery): Promise<Settled> {
@@ -28,13 +31,12 @@ export async function processRecord(invocation: Invocation, delivery: Delivery):
 
   const planned = plan(job, config);
   if (planned.kind === "unknown-model") return releaseUnknown(invocation, delivery, job, planned.name);
-  const pausedMs = pausedForMs(
-    planned.steps.map(({ name }) => board.head(name)?.pausedUntilMs),
-    world.clock.nowMs(),
-  );
+  // What was paused when this worker last looked may have been let go since, and only a look tells.
+  if (pauseOf(invocation.worker, job, planned.steps).pausedMs > 0) await inTime(invocation, board.read());
+  const pause = pauseOf(invocation.worker, job, planned.steps);
   const hiding = hidingFacts(invocation, delivery, job);
-  if (mayWaitUnclaimed(job.lane, pausedMs, hiding.deadlineLeftMs)) {
-    const delayS = requeueDelayS({ ...hiding, cause: "paused", requeues: 0, knownWaitMs: pausedMs });
+  if (mayWaitUnclaimed(job.lane, pause, hiding.deadlineLeftMs)) {
+    const delayS = requeueDelayS({ ...hiding, cause: "paused", requeues: 0, knownWaitMs: pause.pausedMs });
     return settleUnclaimed(invocation, delivery, { kind: "hide", delayS, why: "paused" });
   }
   return claimRecord(invocation, delivery, job, async (run) => {
@@ -42,6 +44,19 @@ export async function processRecord(invocation: Invocation, delivery: Delivery):
     if (params.kind === "missing") return failed(run, endings.paramsMissing(params.why));
     return runPlan(run, planned.steps, params.params);
   });
+}
+
+/** How long nothing can be tried for the job, as far as is known: until its lane, and then its earliest step, is free. */
+function pauseOf(worker: Worker, job: Job, steps: readonly Step[]) {
+  const { board, world } = worker;
+  const nowMs = world.clock.nowMs();
+  const laneMs = pausedForMs([board.overrides.lanes.get(job.lane)?.pausedUntilMs], nowMs);
+  const open = steps.map((step) => standingOf(worker, job, step)).filter(({ takenOut }) => !takenOut);
+  const stepsMs = pausedForMs(
+    open.map(({ pausedUntilMs }) => pausedUntilMs),
+    nowMs,
+  );
+  return { pausedMs: open.length === 0 ? laneMs : Math.max(laneMs, stepsMs), lanePaused: laneMs > 0 };
 }
 
 /** A model that this worker does not know may be known to a worker of another version: the message waits for it. */

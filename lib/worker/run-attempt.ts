@@ -4,9 +4,11 @@ import { estimateTokens } from "../core/estimate.ts";
 import type { Failure } from "../core/failure.ts";
 import { classify } from "../core/failure.ts";
 import type { JsonObject } from "../core/json.ts";
+import { burndownFor, wantedBy } from "../core/ledgers.ts";
 import type { LeaseOutcome, NoLease } from "../core/lease.ts";
 import { attemptMsMin, attemptsPerStepMax, laneLimits } from "../core/limits.ts";
-import type { Step } from "../core/plan.ts";
+import type { Need, Step } from "../core/plan.ts";
+import { unusedTokens } from "../core/reserve.ts";
 import type { ModelAnswer } from "../ports.ts";
 import { inTime, lastTry } from "./in-time.ts";
 import type { TakenLease } from "./lease-desk.ts";
@@ -20,37 +22,36 @@ export async function runAttempt(
   run: Run,
   step: Step,
   params: JsonObject,
+  need: Need,
   attempt: number,
   attemptMsMax: number,
 ): Promise<Tried> {
   const { desk, config, world } = run.invocation.worker;
   run.show({ kind: "waiting", step: step.name });
   const askedAtMs = world.clock.nowMs();
-  const taken = await desk.take(
-    {
-      ledger: step.name,
-      lane: run.job.lane,
-      share: config.lanes[run.job.lane].share,
-      limitStart: step.limit.start,
-      limitMax: step.limit.max,
-    },
-    { waitMs: step.requireHeadroom ? 0 : laneLimits[run.job.lane].leaseWaitMsMax, signal: run.signal },
-  );
+  const taken = await desk.take(wantedBy(run.job, step, need, config), {
+    waitMs: step.requireHeadroom ? 0 : laneLimits[run.job.lane].leaseWaitMsMax,
+    signal: run.signal,
+  });
   const waitMs = world.clock.nowMs() - askedAtMs;
   run.add({ leaseWaitMs: run.progress.leaseWaitMs + waitMs });
   if (taken.kind !== "taken") return { kind: "no-lease", why: taken, waitMs };
 
-  let outcome: LeaseOutcome = { kind: "neutral" };
+  const unusedBy = (attempted?: Attempted) => unusedTokens(taken.setAside?.tokens ?? 0, attempted, burndownFor(step));
+  let [outcome, unused]: [LeaseOutcome, number] = [{ kind: "neutral" }, 0]; // what nobody knows of was spent
   try {
     // The wait may have been long, or a freeze: a request goes out only for a job that is still ours and not over.
-    if (run.cutBy !== undefined) return { kind: "no-lease", why: { kind: "aborted" }, waitMs };
+    if (run.cutBy !== undefined) {
+      unused = unusedBy();
+      return { kind: "no-lease", why: { kind: "aborted" }, waitMs };
+    }
     run.show({ kind: "attempt", step: step.name, attempt, attemptsMax: attemptsPerStepMax });
     const attempted = await ask(run, step, params, taken, attemptMsMax);
-    outcome = outcomeForLimit(attempted);
+    [outcome, unused] = [outcomeForLimit(attempted), unusedBy(attempted)];
     return attempted;
   } finally {
     // Notes its own failure, and keeps no answer from being stored after the bell: the lease's expiry is the backstop.
-    await inTime(run.invocation, desk.giveBack(taken.lease, outcome));
+    await inTime(run.invocation, desk.giveBack(taken, outcome, unused));
   }
 }
 

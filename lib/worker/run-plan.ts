@@ -1,25 +1,31 @@
 import { addUsage, spendsLife } from "../core/attempt.ts";
 import type { Attempted, Cut } from "../core/attempt.ts";
+import { allows } from "../core/breaker.ts";
+import { stepParts } from "../core/config.ts";
 import { decide } from "../core/decide.ts";
 import type { Left } from "../core/decide.ts";
 import { errorOf } from "../core/chain-error.ts";
 import { exhausted } from "../core/exhausted.ts";
+import { withoutLease } from "../core/hope.ts";
 import type { StepOutcome } from "../core/hope.ts";
 import { failureOfStop } from "../core/failure.ts";
 import type { Failure } from "../core/failure.ts";
 import type { JsonObject } from "../core/json.ts";
 import { attemptsPerLifeMax, laneLimits } from "../core/limits.ts";
+import { inOrder } from "../core/override.ts";
 import { needOf, paramsFor, skipReason } from "../core/plan.ts";
 import type { Need, Step, StepFacts } from "../core/plan.ts";
 import { requeueDelayS } from "../core/release.ts";
 import { costUsd } from "../core/reply.ts";
 import type { RequeueCause, Settlement } from "../core/settlement.ts";
+import { behindBreaker } from "./behind-breaker.ts";
 import { inTime } from "./in-time.ts";
 import { endedAs, failed } from "./replies.ts";
 import type { JobReply } from "./replies.ts";
 import { runAttempt } from "./run-attempt.ts";
 import { hidingFacts } from "./run.ts";
 import type { Run } from "./run.ts";
+import { standingOf } from "./standing.ts";
 import { Infrastructure } from "./trouble.ts";
 
 /** One walk over the chain, and what the walks before it have brought. */
@@ -42,7 +48,10 @@ interface Seen {
 type StepEnd = { readonly kind: "left"; readonly outcome: StepOutcome } | Settlement;
 
 /** Walks the steps of a claimed job until one answers, or until the rules say how it goes on. */
-export async function runPlan(run: Run, steps: readonly Step[], params: JsonObject): Promise<Settlement> {
+export async function runPlan(run: Run, planned: readonly Step[], params: JsonObject): Promise<Settlement> {
+  await inTime(run.invocation, run.board.read());
+  const { model, target } = stepParts(run.job.model);
+  const steps = inOrder(planned, run.board.overrides.models.get(model), target !== undefined);
   run.firstStep = steps[0]?.name;
   const seen: Seen = {};
   const end = await walkChain(run, steps, params, seen);
@@ -95,12 +104,15 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
     if (left.attemptMs > left.invocationLeftMs) return leave(run, attempt, { step: step.name, kind: "no-time" });
     if (attempt === 1 && step.name !== run.firstStep) run.note({ kind: "fallback" }, step.name);
 
-    const tried = await runAttempt(run, step, params, attempt, attemptMsMax(run));
+    const longestMs = attemptMsMax(run);
+    const tried = await behindBreaker(run, step, longestMs, () =>
+      runAttempt(run, step, params, walk.need, attempt, longestMs),
+    );
+    if (tried.kind === "shut") return leave(run, attempt, { step: step.name, ...shut(tried.untilMs) });
     if (tried.kind === "no-lease") {
       if (tried.why.kind === "aborted") continue; // whatever cut the wait stands in endedMeanwhile
       if (tried.why.kind === "infra") throw new Infrastructure("LeaseTableUnreachable", tried.why.error);
-      const until = tried.why.kind === "paused" ? { untilMs: tried.why.untilMs } : {};
-      return leave(run, attempt, { step: step.name, kind: "no-lease", ...until });
+      return leave(run, attempt, withoutLease(step.name, tried.why));
     }
 
     account(run, step, tried);
@@ -117,9 +129,13 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
     const jitter = run.clock.jitter();
     const next = decide(failure, { ...leftOf(run, [step]), attempt, stepsLeft: stepsLeft.length, jitter });
     switch (next.kind) {
-      case "retry":
+      case "retry": {
+        // Nobody sleeps in front of a door that will be shut when he wakes.
+        const then = allows(run.board.breaker(step.name), run.clock.nowMs() + next.delayMs);
+        if (then.kind === "no") return leave(run, attempt + 1, { step: step.name, ...shut(then.untilMs) });
         await backOff(run, next.delayMs, step);
         break;
+      }
       case "advance":
         return leave(run, attempt + 1, { step: step.name, kind: "failed", failure, atMs: run.clock.nowMs() });
       case "fail":
@@ -203,11 +219,16 @@ function leave(run: Run, attempt: number, outcome: StepOutcome): StepEnd & { kin
   return { kind: "left", outcome };
 }
 
+/** Somebody else's probe, or the breaker's opening, stands before this step. */
+function shut(untilMs: number) {
+  return { kind: "skipped", reason: { kind: "breaker-open", untilMs } } as const;
+}
+
 /** Adds an attempt up, in the job's budgets and in the metrics. */
-function account(run: Run, step: Step, tried: Attempted): void {
+function account(run: Run, step: Step, tried: Attempted & { readonly asProbe: boolean }): void {
   const { attempts, requests, providerMs, usage } = run.progress;
   run.add({
-    attempts: attempts + (spendsLife(tried) ? 1 : 0),
+    attempts: attempts + (spendsLife(tried, tried.asProbe) ? 1 : 0),
     requests: requests + 1,
     providerMs: providerMs + tried.tookMs,
     usage: addUsage(usage, tried.usage),
@@ -273,7 +294,7 @@ function stepsAfter(step: Step, { steps }: Walk): readonly Step[] {
 
 function factsOf(run: Run, step: Step, walk: Walk): StepFacts {
   const nowMs = run.clock.nowMs();
-  const pausedUntilMs = run.board.head(step.name)?.pausedUntilMs;
+  const breaker = allows(run.board.breaker(step.name), nowMs);
   const { tooLongFor } = walk.seen;
   return {
     need: walk.need,
@@ -281,7 +302,8 @@ function factsOf(run: Run, step: Step, walk: Walk): StepFacts {
     deadlineLeftMs: run.job.deadlineAtMs - nowMs,
     stepsAfter: stepsAfter(step, walk),
     walk: walk.number,
-    ...(pausedUntilMs === undefined ? {} : { pausedUntilMs }),
+    ...standingOf(run.invocation.worker, run.job, step),
+    ...(breaker.kind === "no" ? { breakerUntilMs: breaker.untilMs } : {}),
     ...(tooLongFor === undefined ? {} : { tooLongFor }),
   };
 }

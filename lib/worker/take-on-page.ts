@@ -63,7 +63,7 @@ function write(
 }
 
 /** After an error nobody knows whether a write was applied; the very same write once more tells. */
-async function twice<T>(act: () => Promise<T>): Promise<T> {
+export async function twice<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch {

@@ -35,8 +35,11 @@ const failed = (kind: FailureKind, facts: Partial<Failure> = {}, step = a): Step
 const skipped = (reason: SkipReason, step = a): StepOutcome => ({ step, kind: "skipped", reason });
 const full = (step = a): StepOutcome => ({ step, kind: "no-lease" });
 const unleased = (waitMs: number, step = a): StepOutcome => ({ step, kind: "no-lease", untilMs: t0 + waitMs });
+const spent = (waitMs: number, step = a): StepOutcome => ({ step, kind: "quota-spent", untilMs: t0 + waitMs });
+const above = (step = a): StepOutcome => ({ step, kind: "above-quota", tokensMax: 6_000 });
 const paused = (waitMs: number, step = a) => skipped({ kind: "paused", untilMs: t0 + waitMs }, step);
 const open = (waitMs: number, step = a) => skipped({ kind: "breaker-open", untilMs: t0 + waitMs }, step);
+const out = (step = a) => skipped({ kind: "taken-out" }, step);
 const estimated = (step = a) => skipped({ kind: "prompt-too-long", estimated: true }, step);
 const tooLong = (step = a) => skipped({ kind: "prompt-too-long", estimated: false }, step);
 const noHeadroom = (step = a) => skipped({ kind: "no-headroom" }, step);
@@ -106,6 +109,11 @@ describe("when the chain is through, a patient job", () => {
     ["sleeps through a short pause", [paused(60_000), paused(4_000, b)], {}, `walk ${a} ${b} in 4000`],
     ["also when the pause came with the refusal of a lease", [unleased(4_000)], {}, `walk ${a} in 4000`],
     ["sleeps a second at least: the pause is read once a second", [paused(1)], {}, `walk ${a} in 1000`],
+    ["whose quota is spent goes back until it is not, however soon", [spent(300)], {}, "requeue quota in 300"],
+    ["or for the step that is free first", [spent(60_000), paused(20_000, b)], {}, "requeue paused in 20000"],
+    ["above the whole quota of one step waits for another", [above(), full(b)], {}, "requeue capacity"],
+    ["above the whole quota of every step fails at once", [above(), above(b)], {}, "fail no_capacity for good"],
+    ["also where the other steps can never serve it", [failed("context"), above(b)], {}, "fail no_capacity for good"],
     ["sleeps 5 s", [paused(5_000)], {}, `walk ${a} in 5000`],
     ["and no longer", [paused(5_001)], {}, "requeue paused in 5001"],
     [
@@ -115,6 +123,13 @@ describe("when the chain is through, a patient job", () => {
       "requeue paused in 5000",
     ],
     ["and within the backoff of a delivery", [paused(5_000)], { sleptMs: 15_001 }, "requeue paused in 5000"],
+    [
+      "whose steps an operator has taken out goes back, for they may come again",
+      [out(), out(b)],
+      {},
+      "requeue taken-out",
+    ],
+    ["waits for whatever else may serve it first", [out(), paused(600_000, b)], {}, "requeue paused in 600000"],
     [
       "fails when no step can ever serve it",
       [failed("target"), failed("target", {}, b)],
@@ -128,6 +143,8 @@ describe("when the chain is through, a job that somebody waits for", () => {
   test.each<Row>([
     ["walks the chain a second time for a lease", [full(), full(b)], { walk: 1 }, `walk ${a} ${b} in 0`],
     ["and a third", [full()], { walk: 2 }, `walk ${a} in 0`],
+    ["is told when an operator has taken out all its steps", [out()], {}, "fail target_unavailable until 5000"],
+    ["but not while another step is only full", [out(), full(b)], { walk: 3 }, "fail no_capacity until 5000"],
     ["and then has no capacity", [full()], { walk: 3 }, "fail no_capacity until 5000"],
     [
       "has none where no attempt would fit in either",
@@ -141,6 +158,10 @@ describe("when the chain is through, a job that somebody waits for", () => {
     ["sleeps until a breaker's probe within 2 s", [open(2_000)], {}, `walk ${a} in 2000`],
     ["and fails where the earliest is later", [open(30_000), open(2_001, b)], {}, "fail circuit_open until 2001"],
     ["sleeps through a short pause", [paused(3_000)], {}, `walk ${a} in 3000`],
+    ["sleeps until the quota is free again", [spent(3_000)], {}, `walk ${a} in 3000`],
+    ["a second at least, for it is not alone", [spent(110)], {}, `walk ${a} in 1000`],
+    ["goes back where that is too long", [spent(20_000)], {}, "requeue quota in 20000"],
+    ["and fails where it is too long for that too", [spent(45_000)], {}, "fail no_capacity until 45000"],
     ["goes back for a longer one that leaves time", [paused(39_999)], {}, "requeue paused in 39999"],
     ["and fails for one that does not", [paused(40_000)], {}, "fail no_capacity until 40000"],
     ["goes back for a throttle", [failed("throttled")], {}, "requeue capacity"],
@@ -298,6 +319,20 @@ describe("an error tells the person who reads it at night what happened, where, 
       "no step had room: fast-text@us-west-2 limit full, fast-text@us-east-1 paused, smart-text@us-west-2 ThrottlingException (429); raise the targets' limits or quotas, or send the job again with a later deadline",
     ],
     [
+      "limits and quotas",
+      [
+        { step: a, kind: "no-lease", ledger: "group:nova" },
+        spent(60_000, b),
+        { step: "smart-text@us-west-2", kind: "above-quota", tokensMax: 6_000 },
+      ],
+      "no step had room: fast-text@us-west-2 limit of group:nova full, fast-text@us-east-1 quota of the minute spent, smart-text@us-west-2 takes 6000 tokensPerMinute; raise the targets' limits or quotas, or send the job again with a later deadline",
+    ],
+    [
+      "a prompt above every quota",
+      [above()],
+      "the prompt, with the longest answer it allows, is more than any step takes in a minute: fast-text@us-west-2 takes 6000 tokensPerMinute; shorten it, ask for fewer tokens, or raise tokensPerMinute with the quota",
+    ],
+    [
       "open breakers",
       [open(60_000)],
       "every target that could serve the job fails too often: fast-text@us-west-2 breaker open; look at their errors, then send the job again",
@@ -383,7 +418,7 @@ describe("over all chains", () => {
   const wait = fc.integer({ min: -60_000, max: 1_000_000 });
   const reason: fc.Arbitrary<SkipReason> = fc.oneof(
     fc.record({ kind: fc.constantFrom("breaker-open", "paused"), untilMs: wait.map((ms) => t0 + ms) }),
-    fc.record({ kind: fc.constantFrom("no-headroom", "op-not-served", "too-slow") }),
+    fc.record({ kind: fc.constantFrom("no-headroom", "op-not-served", "too-slow", "taken-out") }),
     fc.record({ kind: fc.constant("prompt-too-long"), estimated: fc.boolean() }),
     fc.record({ kind: fc.constant("feature-missing"), feature: fc.constantFrom("tools", "documents") }),
   );
@@ -400,7 +435,8 @@ describe("over all chains", () => {
     fc.oneof(
       reason.map((why) => skipped(why, step)),
       wait.map((ms) => unleased(ms, step)),
-      fc.constantFrom(full(step), noTime(step), { ...cut, step }),
+      wait.map((ms) => spent(ms, step)),
+      fc.constantFrom(full(step), above(step), noTime(step), { ...cut, step }),
       fc
         .tuple(kind, fc.option(fc.nat(900_000)))
         .map(([failure, asked]) => failed(failure, asked === null ? {} : { retryAfterMs: asked }, step)),

@@ -1,5 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Json } from "../../lib/core/json.ts";
+import type { Lane } from "../../lib/core/lane.ts";
 import { laneCap, onRefused, pageCap, pageCount } from "../../lib/core/lease.ts";
 import { cut, limitOf, raise } from "../../lib/core/limit.ts";
 import {
@@ -10,6 +12,7 @@ import {
   readLaneOverride,
   readLedgerOverride,
   readModelOverride,
+  readOverrides,
 } from "../../lib/core/override.ts";
 import type { Effective, LedgerOverride, Overrides } from "../../lib/core/override.ts";
 import { a, t0 } from "../a.ts";
@@ -87,6 +90,32 @@ describe("an operator's row on a model", () => {
   ])("%s", (_says, row, chain, troubles) =>
     expect(readModelOverride(row, isKnown)).toEqual({ override: chain === undefined ? {} : { chain }, troubles }),
   );
+});
+
+test("all words together are each taken for what they are, and what cannot be understood is told by what it is about", () => {
+  const written = {
+    ledgers: new Map<string, Json>([
+      ["fast@west", { limit: "5", out: "yes" }],
+      ["fast@east", { limit: 0.5, puased: 1 }],
+    ]),
+    lanes: new Map<Lane, Json>([["bulk", { pausedUntilMs: t0 }]]),
+    models: new Map<string, Json>([["fast", { chain: ["smart", "gone"] }]]),
+  };
+  expect(readOverrides(written, (name) => name === "smart")).toEqual({
+    overrides: {
+      ledgers: new Map([
+        ["fast@west", { limit: 5 }],
+        ["fast@east", { limit: 1 }],
+      ]),
+      lanes: new Map([["bulk", { pausedUntilMs: t0 }]]),
+      models: new Map([["fast", { chain: ["smart"] }]]),
+    },
+    troubles: new Map([
+      ["ledger fast@west", "out is neither true nor false"],
+      ["ledger fast@east", "limit is below 1, puased is not known"],
+      ["model fast", "chain names what is not configured"],
+    ]),
+  });
 });
 
 describe("what operators let a job do", () => {

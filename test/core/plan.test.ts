@@ -189,6 +189,13 @@ describe("a step is skipped", () => {
 
   test.each<[says: string, step: Partial<Step>, facts: Partial<StepFacts>, reason: object | undefined]>([
     ["not, when nothing speaks against it", {}, {}, undefined],
+    ["while an operator has taken it out", {}, { takenOut: true }, { kind: "taken-out" }],
+    [
+      "first of all for that, since nobody knows its end",
+      {},
+      { takenOut: true, breakerUntilMs: t0 + 1, pausedUntilMs: t0 + 1 },
+      { kind: "taken-out" },
+    ],
     ["while its breaker is open", {}, { breakerUntilMs: t0 + 1 }, { kind: "breaker-open", untilMs: t0 + 1 }],
     ["not when a probe may go", {}, { breakerUntilMs: t0 }, undefined],
     ["while its ledger is paused", {}, { pausedUntilMs: t0 + 1 }, { kind: "paused", untilMs: t0 + 1 }],

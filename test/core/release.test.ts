@@ -41,6 +41,7 @@ describe("a requeued message comes again", () => {
     ["after a pause spread over as long again", { cause: "paused", knownWaitMs: 60_000 }, 60, 120],
     ["after the server's own pause too", { cause: "capacity", knownWaitMs: 60_000 }, 60, 120],
     ["without a lease, nobody waited for a pause", { cause: "capacity" }, 5, 6],
+    ["after a spent quota, for which many wait", { cause: "quota", knownWaitMs: 60_000 }, 60, 120],
     ["after a probe of a breaker up to a fifth later", { cause: "circuit_open", knownWaitMs: 60_000 }, 60, 72],
     ["not past the deadline", { cause: "paused", knownWaitMs: 1e9, deadlineLeftMs: 3_500 }, 1, 2],
     ["not past a deadline that is past", { deadlineLeftMs: -1 }, 0, 0],
@@ -176,7 +177,7 @@ describe("whatever the rows, headers and clocks say", () => {
     deadlineLeftMs: hostile,
     sinceReceiveMs: hostile,
     jitter: hostile,
-    cause: fc.constantFrom("capacity", "paused", "transient"),
+    cause: fc.constantFrom("capacity", "paused", "quota", "transient"),
     requeues: hostile,
     releases: hostile,
     nowMs: hostile,
@@ -241,13 +242,18 @@ describe("a plan is paused", () => {
     ["not at all once a pause is over", [t0 + 9_000, t0 - 1], 0],
   ])("%s", (_says, until, forMs) => expect(pausedForMs(until, t0)).toBe(forMs));
 
+  const steps = { pausedMs: 1, lanePaused: false };
+  const lane = { pausedMs: 1, lanePaused: true };
+  const none = { pausedMs: 0, lanePaused: false };
   test.each<[says: string, ...at: Parameters<typeof mayWaitUnclaimed>, may: boolean]>([
-    ["a paused bg job waits without a claim", "bg", 1, 10_001, true],
-    ["so does a bulk job", "bulk", 1, 10_001, true],
-    ["an rt job does not", "rt", 1, 10_001, false],
-    ["nor does any without a pause", "bg", 0, 10_001, false],
-    ["nor one that is near its deadline, for it must be answered", "bg", 1, 10_000, false],
-  ])("%s", (_says, lane, pausedMs, deadlineLeftMs, may) =>
-    expect(mayWaitUnclaimed(lane, pausedMs, deadlineLeftMs)).toBe(may),
+    ["a paused bg job waits without a claim", "bg", steps, 10_001, true],
+    ["so does a bulk job", "bulk", steps, 10_001, true],
+    ["an rt job does not", "rt", steps, 10_001, false],
+    ["unless its whole lane is paused", "rt", lane, 10_001, true],
+    ["nor does any without a pause", "bg", none, 10_001, false],
+    ["nor one that is near its deadline, for it must be answered", "bg", steps, 10_000, false],
+    ["be its lane paused or not", "rt", lane, 10_000, false],
+  ])("%s", (_says, ...[of, pause, deadlineLeftMs, may]) =>
+    expect(mayWaitUnclaimed(of, pause, deadlineLeftMs)).toBe(may),
   );
 });

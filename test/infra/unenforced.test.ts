@@ -1,7 +1,8 @@
+import { Annotations, Match } from "aws-cdk-lib/assertions";
 import { describe, expect, test } from "vitest";
 import { checkConfig, ConfigError } from "../../lib/config.ts";
 import { unenforced } from "../../infra/unenforced.ts";
-import { template } from "./synth.ts";
+import { service, template } from "./synth.ts";
 import own from "../../infra/sluice.config.ts";
 
 const target = { modelId: "amazon.nova-lite-v1:0", region: "us-west-2", limit: { start: 1, max: 2 }, maxTokens: 10 };
@@ -9,13 +10,6 @@ const price = { inputPerMTok: 1, outputPerMTok: 1 };
 
 describe("a setting that nothing would enforce is named", () => {
   test.each<[path: string, config: object]>([
-    ["models.m.targets.t.tokensPerMinute", { models: { m: { targets: { t: { ...target, tokensPerMinute: 9 } } } } }],
-    [
-      "models.m.targets.t.requestsPerMinute",
-      { models: { m: { targets: { t: { ...target, requestsPerMinute: 9 } } } } },
-    ],
-    ["operations.o", { models: { m: { targets: { t: target } } }, operations: { o: { limitMax: 1 } } }],
-    ["global", { models: { m: { targets: { t: target } } }, global: { limitMax: 1 } }],
     [
       "lanes.bulk.dailyBudgetUsd",
       { models: { m: { targets: { t: { ...target, price } } } }, lanes: { bulk: { dailyBudgetUsd: 5 } } },
@@ -24,23 +18,38 @@ describe("a setting that nothing would enforce is named", () => {
     ["replies.allow", { models: { m: { targets: { t: target } } }, replies: { allow: { eventBuses: ["default"] } } }],
   ])("%s", (path, config) => expect(unenforced(checkConfig(config))).toEqual([path]));
 
-  test("a quota group, both where it is and where it is used", () => {
-    const models = { m: { targets: { t: { ...target, quotaGroup: "g" } } } };
-    expect(unenforced(checkConfig({ models, quotaGroups: { g: { limitMax: 1 } } }))).toEqual([
-      "models.m.targets.t.quotaGroup",
-      "quotaGroups.g",
-    ]);
+  test("and no limit or quota is", () => {
+    const quotas = { tokensPerMinute: 9, requestsPerMinute: 9, burndown: 5, quotaGroup: "g" };
+    const models = { m: { targets: { t: { ...target, ...quotas } } } };
+    const limits = { operations: { o: { limitMax: 1 } }, quotaGroups: { g: { limitMax: 1 } }, global: { limitMax: 1 } };
+    expect(unenforced(checkConfig({ models, ...limits }))).toEqual([]);
   });
 
   test("and stops the synth", () =>
-    expect(() => template({ models: { m: { targets: { t: target } } }, global: { limitMax: 1 } })).toThrow(
-      "leave them out: global",
-    ));
+    expect(() =>
+      template({ models: { m: { targets: { t: target } } }, replies: { allow: { taskTokens: true } } }),
+    ).toThrow("leave them out: replies.allow"));
 
   test("as a fault of the config, told without a stack", () =>
-    expect(() => template({ models: { m: { targets: { t: target } } }, global: { limitMax: 1 } })).toThrow(
-      ConfigError,
-    ));
+    expect(() =>
+      template({ models: { m: { targets: { t: target } } }, replies: { allow: { taskTokens: true } } }),
+    ).toThrow(ConfigError));
+
+  test("a limit that cannot bind is told at synth, and one that can is not", () => {
+    const limits = {
+      operations: { o: { limitMax: 60 } },
+      quotaGroups: { g: { limitMax: 59 } },
+      global: { limitMax: 70 },
+    };
+    const models = { m: { targets: { t: { ...target, limit: { start: 1, max: 60 }, quotaGroup: "g" } } } };
+    const told = Annotations.fromStack(service({ models, ...limits })).findInfo("*", Match.anyValue());
+    expect(told.map(({ entry }) => entry.data)).toEqual([
+      expect.stringContaining("no ledger is made for them: operations.o, global"),
+    ]);
+    expect(
+      Annotations.fromStack(service({ models, quotaGroups: limits.quotaGroups })).findInfo("*", Match.anyValue()),
+    ).toEqual([]);
+  });
 
   test("the repository's own config has none", () => expect(unenforced(checkConfig(own))).toEqual([]));
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Breaker } from "../../lib/core/breaker.ts";
 import type { Head } from "../../lib/core/lease.ts";
 import type { Noted } from "../../lib/core/noted.ts";
 import { createVirtualClock } from "../../lib/memory/clock.ts";
@@ -6,6 +7,7 @@ import { createMemoryLeaseTable } from "../../lib/memory/lease-table.ts";
 import type { LeaseTable } from "../../lib/ports.ts";
 import { Board } from "../../lib/worker/board.ts";
 import { t0 } from "../a.ts";
+import { headOf } from "./lease-wire.ts";
 
 const [fast, smart] = ["fast-text@us-west-2", "smart-text@us-west-2"];
 
@@ -18,26 +20,33 @@ function aBoard(ledgers: readonly string[] = [fast]) {
   const broken = { reads: false, writes: false };
   const leases: LeaseTable = {
     ...table,
-    readHeads: async (asked) => {
-      reads.push(asked);
-      const heads = await table.readHeads(asked);
+    readBoard: async (names) => {
+      reads.push(names.ledgers);
+      const rows = await table.readBoard(names);
       await clock.sleep(4);
       if (broken.reads) throw Object.assign(new Error("down"), { name: "TimeoutError" });
-      return heads;
+      return rows;
+    },
+    writeBreaker: async (...ask) => {
+      if (broken.writes) throw Object.assign(new Error("down"), { name: "TimeoutError" });
+      return await table.writeBreaker(...ask);
     },
     writeHead: async (...ask) => {
       if (broken.writes) throw Object.assign(new Error("down"), { name: "TimeoutError" });
       return await table.writeHead(...ask);
     },
   };
-  const board = new Board({ clock, leases, telemetry: { note: (event) => noted.push(event) } }, ledgers);
+  const board = new Board(
+    { clock, leases, telemetry: { note: (event) => noted.push(event) } },
+    { ledgers, targets: ledgers },
+  );
   const read = async (...asked: string[]) => {
     const reading = board.read(asked);
     await clock.advance(4);
     await reading;
   };
   const write = async (ledger: string, head: Head) => {
-    await table.writeHead(ledger, (await table.readHeads([ledger])).get(ledger), head);
+    await table.writeHead(ledger, await headOf(table, ledger), head);
   };
   return { board, clock, table, reads, noted, broken, read, write };
 }
@@ -113,7 +122,7 @@ describe("a container's board of heads", () => {
     }
     expect(board.head(fast)).toEqual({ lim: 7 });
     expect(reads).toHaveLength(4);
-    expect(noted).toEqual([{ kind: "trouble", what: "read the heads", error: "TimeoutError" }]);
+    expect(noted).toEqual([{ kind: "trouble", what: "read the board", error: "TimeoutError" }]);
   });
 
   test("says so again the next time", async () => {
@@ -129,12 +138,71 @@ describe("a container's board of heads", () => {
 
 const raised = (seen: Head | undefined): Head => ({ lim: (seen?.lim ?? 10) + 1 });
 
+describe("a container's board of breakers", () => {
+  const open: Breaker = { kind: "open", openUntilMs: t0 + 30_000 };
+
+  test("knows what others have written, a second later at most", async () => {
+    const { board, table, clock, read } = aBoard();
+    await read();
+    await table.writeBreaker(fast, undefined, open);
+    await clock.advance(1_000);
+    await read();
+    expect(board.breaker(fast)).toEqual(open);
+    await table.writeBreaker(fast, open, { kind: "closed", failures: 0 });
+    await clock.advance(1_000);
+    await read();
+    expect(board.breaker(fast)).toBeUndefined();
+  });
+
+  test("knows its own writes at once, also while a read is under way", async () => {
+    const { board, clock } = aBoard();
+    const reading = board.read();
+    await clock.advance(1);
+    await board.changeBreaker(fast, () => open);
+    await clock.advance(3);
+    await reading;
+    expect(board.breaker(fast)).toEqual(open);
+  });
+
+  test("hears every one of many failures at the same time", async () => {
+    const { board, table } = aBoard();
+    const more = (seen: Breaker | undefined): Breaker => ({
+      kind: "closed",
+      failures: seen?.kind === "closed" ? seen.failures + 1 : 1,
+    });
+    await Promise.all(Array.from({ length: 10 }, () => board.changeBreaker(fast, more)));
+    const { breakers } = await table.readBoard({ ledgers: [], targets: [fast], lanes: [], models: [] });
+    expect(breakers.get(fast)).toEqual({ kind: "closed", failures: 10 });
+  });
+
+  test("looks again at once after a write of which nobody knows whether it was applied", async () => {
+    const { board, noted, broken, reads, read } = aBoard();
+    await read();
+    broken.writes = true;
+    expect(await board.changeBreaker(fast, () => open)).toBeUndefined();
+    await read();
+    expect(reads).toHaveLength(2);
+    expect(noted).toEqual([{ kind: "trouble", what: "write a breaker", error: "TimeoutError" }]);
+  });
+
+  test("goes on with the next change when one has failed", async () => {
+    const { board, broken } = aBoard();
+    broken.writes = true;
+    const failing = board.changeBreaker(fast, () => open);
+    const next = board.changeBreaker(fast, () => {
+      broken.writes = false;
+      return open;
+    });
+    expect([await failing, (await next)?.next]).toEqual([undefined, open]);
+  });
+});
+
 describe("a change of a head", () => {
   test("is written, and known here at once", async () => {
     const { board, table } = aBoard();
     expect(await board.change(fast, raised)).toEqual({ seen: undefined, next: { lim: 11 } });
     expect(board.head(fast)).toEqual({ lim: 11 });
-    expect(await table.readHeads([fast])).toEqual(new Map([[fast, { lim: 11 }]]));
+    expect(await headOf(table, fast)).toEqual({ lim: 11 });
   });
 
   test("is made of the head that stands when another was faster", async () => {
@@ -148,7 +216,7 @@ describe("a change of a head", () => {
     await write(fast, { lim: 20 });
     expect(await board.change(fast, (seen) => (seen === undefined ? { lim: 1 } : undefined))).toBeUndefined();
     expect(board.head(fast)).toEqual({ lim: 20 });
-    expect(await table.readHeads([fast])).toEqual(new Map([[fast, { lim: 20 }]]));
+    expect(await headOf(table, fast)).toEqual({ lim: 20 });
   });
 
   test("that was refused by its own success has succeeded", async () => {

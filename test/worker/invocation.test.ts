@@ -27,9 +27,9 @@ describe("nothing outlives an invocation", () => {
         jobs: { ...world.jobs, claim: down },
         leases: {
           ...world.leases,
-          async readHeads(ledgers) {
+          async readBoard(names) {
             await world.clock.sleep(2_000);
-            return world.leases.readHeads(ledgers);
+            return world.leases.readBoard(names);
           },
         },
       }),
@@ -90,7 +90,7 @@ test("an invocation does not last as long as its neighbours in the container wai
 describe("what hangs when the bell rings", () => {
   test.each<[string, (world: MemoryWorld) => World]>([
     ["S3", withVerbs("objects", () => ({ get: never }))],
-    ["the heads", withVerbs("leases", () => ({ readHeads: never }))],
+    ["the heads", withVerbs("leases", () => ({ readBoard: never }))],
     ["the lease's return", withVerbs("leases", () => ({ giveBack: never }))],
     ["Bedrock's client", (world) => ({ ...world, models: { ask: never } })],
   ])("keeps no claim from being given back: %s", async (_what, around) => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Wanted } from "../../lib/core/ledgers.ts";
 import type { Head, LeaseAsk, PageRef } from "../../lib/core/lease.ts";
 import { createVirtualClock } from "../../lib/memory/clock.ts";
 import { createMemoryLeaseTable } from "../../lib/memory/lease-table.ts";
@@ -7,7 +8,7 @@ import { Board } from "../../lib/worker/board.ts";
 import { LeaseDesk } from "../../lib/worker/lease-desk.ts";
 import type { TakenLease } from "../../lib/worker/lease-desk.ts";
 import { t0 } from "../a.ts";
-import { wired } from "./lease-wire.ts";
+import { headOf, wired } from "./lease-wire.ts";
 import type { Request } from "./lease-wire.ts";
 
 const ledger = "fast-text@us-west-2";
@@ -23,6 +24,8 @@ const anAsk = (facts: Partial<LeaseAsk> = {}): LeaseAsk => {
   return { share: shares[ask.lane], ...ask };
 };
 
+const wants = (ask: LeaseAsk): Wanted => ({ target: ask.ledger, asks: [ask] });
+
 const timeout = () => Object.assign(new Error("lost"), { name: "TimeoutError" });
 
 /** A desk over a table in memory that is 2 ms away, each way. `sent` are its requests, but for the reads of heads. */
@@ -37,7 +40,7 @@ async function aDesk(head?: Head) {
   const faults: Partial<Record<Request["verb"], Fault[]>> = {};
   const wire = { requestMs: wireMs, answerMs: wireMs };
   const leases = wired(table, async (request, send) => {
-    if (request.verb === "readHeads") return await send();
+    if (request.verb === "readBoard") return await send();
     sent.push(request);
     const fault = faults[request.verb]?.shift();
     await clock.sleep(wire.requestMs);
@@ -52,7 +55,7 @@ async function aDesk(head?: Head) {
   const frozen = { ms: 0 };
   const own = { ...clock, nowMs: () => clock.nowMs() + frozen.ms };
   const world = { clock: own, leases, telemetry: { note: (event: Noted) => noted.push(event) } };
-  const desk = new LeaseDesk(world, new Board(world, [ledger]));
+  const desk = new LeaseDesk(world, new Board(world, { ledgers: [ledger] }));
   const verbs = () => sent.map(({ verb }) => verb);
   const over = async <T>(promise: Promise<T>): Promise<T> => {
     let done = false;
@@ -61,13 +64,13 @@ async function aDesk(head?: Head) {
     return await promise;
   };
   const take = (facts: Partial<LeaseAsk> = {}, waitMs = 1_000, signal = new AbortController().signal) =>
-    desk.take(anAsk(facts), { waitMs, signal });
+    desk.take(wants(anAsk(facts)), { waitMs, signal });
   const hold = async (facts: Partial<LeaseAsk> = {}): Promise<TakenLease> => {
     const taken = await over(take(facts));
     if (taken.kind !== "taken") throw new Error(`no lease: ${taken.kind}`);
     return taken;
   };
-  const giveBack = ({ lease }: TakenLease) => over(desk.giveBack(lease, { kind: "neutral" }));
+  const giveBack = (taken: TakenLease) => over(desk.giveBack(taken, { kind: "neutral" }));
   /** Leases of somebody else. */
   const others = async (count: number, untilMs = t0 + 30_000, ref = first) => {
     await table.createPage(ref);
@@ -81,7 +84,7 @@ describe("taking a lease", () => {
   test("costs one request, and its return one", async () => {
     const { hold, giveBack, verbs, page } = await aDesk();
     const taken = await hold();
-    expect(await page()).toEqual([taken.lease.id]);
+    expect(await page()).toEqual([taken.leases[0].id]);
     await giveBack(taken);
     expect(await page()).toEqual([]);
     expect(verbs()).toEqual(["take", "giveBack"]);
@@ -89,7 +92,11 @@ describe("taking a lease", () => {
 
   test("answers the lease as the table wrote it, and how long it took", async () => {
     const { hold } = await aDesk();
-    const { lease, waitMs, tookAtOnce } = await hold();
+    const {
+      leases: [lease],
+      waitMs,
+      tookAtOnce,
+    } = await hold();
     expect(lease).toMatchObject({ ref: first, expiresAtMs: t0 + 30_000 });
     expect({ waitMs, tookAtOnce }).toEqual({ waitMs: 2 * wireMs, tookAtOnce: true });
   });
@@ -113,7 +120,7 @@ describe("taking a lease", () => {
     const limits = { limitStart: 20, limitMax: 20 };
     const taken = await over(Promise.all(Array.from({ length: 10 }, () => take(limits))));
     expect(sent.map(({ verb, ids }) => [verb, ids])).toEqual([
-      ["take", taken.map((each) => (each.kind === "taken" ? each.lease.id : each.kind))],
+      ["take", taken.map((each) => (each.kind === "taken" ? each.leases[0].id : each.kind))],
     ]);
   });
 
@@ -133,7 +140,7 @@ describe("taking a lease", () => {
   test("an eleventh is served by the next", async () => {
     const { take, over, sent } = await aDesk();
     const taken = await over(Promise.all(Array.from({ length: 11 }, () => take({ limitStart: 20, limitMax: 20 }))));
-    const ids = taken.map((each) => (each.kind === "taken" ? each.lease.id : each.kind));
+    const ids = taken.map((each) => (each.kind === "taken" ? each.leases[0].id : each.kind));
     expect(sent.map((each) => each.ids)).toEqual([ids.slice(0, 10), ids.slice(10)]);
   });
 
@@ -165,7 +172,10 @@ describe("taking a lease", () => {
     const second = { ledger, page: 1 };
     await others(25, clock.nowMs() + 30_000, first);
     await others(0, 0, second);
-    const { lease, tookAtOnce } = await hold({ limitStart: 50, limitMax: 50 });
+    const {
+      leases: [lease],
+      tookAtOnce,
+    } = await hold({ limitStart: 50, limitMax: 50 });
     expect([lease.ref, tookAtOnce]).toEqual([second, true]);
     expect(verbs().length).toBeLessThanOrEqual(2);
   });
@@ -177,7 +187,7 @@ describe("taking a lease", () => {
     const pages = new Set<number>();
     for (let count = 0; count < 10; count++) {
       const taken = await hold(limits);
-      pages.add(taken.lease.ref.page);
+      pages.add(taken.leases[0].ref.page);
       await giveBack(taken);
     }
     expect([pages.size, verbs().length]).toEqual([1, 20]);
@@ -193,7 +203,9 @@ describe("taking a lease", () => {
   test("passes by the pages that may hold none", async () => {
     const { hold, verbs, others } = await aDesk({ lim: 1 });
     await others(0, 0, { ledger, page: 1 });
-    const { lease } = await hold({ limitStart: 50, limitMax: 50 });
+    const {
+      leases: [lease],
+    } = await hold({ limitStart: 50, limitMax: 50 });
     expect([lease.ref, verbs().filter((verb) => verb === "take")]).toEqual([first, ["take"]]);
   });
 
@@ -302,11 +314,11 @@ describe("waiting for a lease", () => {
   test("ends when a lease of this container comes back", async () => {
     const { take, hold, over, others, desk, clock } = await aDesk();
     await others(4);
-    const { lease } = await hold();
+    const held = await hold();
     const waiting = take({}, 60_000);
     await clock.advance(10_000);
     const atMs = clock.nowMs();
-    void desk.giveBack(lease, { kind: "neutral" });
+    void desk.giveBack(held, { kind: "neutral" });
     const taken = await over(waiting);
     expect(taken).toMatchObject({ kind: "taken", tookAtOnce: false });
     expect(clock.nowMs() - atMs).toBe(4 * wireMs);
@@ -315,11 +327,11 @@ describe("waiting for a lease", () => {
   test("ends when a lease comes back while the table says full", async () => {
     const { take, hold, over, others, desk, clock, wire } = await aDesk();
     await others(4);
-    const { lease } = await hold();
+    const taken = await hold();
     wire.answerMs = 100;
     const waiting = take({}, 60_000);
     await clock.advance(50);
-    void desk.giveBack(lease, { kind: "neutral" });
+    void desk.giveBack(taken, { kind: "neutral" });
     wire.answerMs = wireMs;
     await clock.advance(60);
     expect(await over(Promise.race([waiting, clock.sleep(0).then(() => "waits")]))).toMatchObject({ kind: "taken" });
@@ -328,13 +340,13 @@ describe("waiting for a lease", () => {
   test("of rt is served before bulk, though bulk came first", async () => {
     const { take, hold, over, others, desk, clock } = await aDesk();
     await others(4);
-    const { lease } = await hold();
+    const taken = await hold();
     const served: string[] = [];
     const bulk = take({ lane: "bulk" }, 2_000).then(({ kind }) => served.push(`bulk ${kind}`));
     await clock.advance(100);
     const rt = take({}, 2_000).then(({ kind }) => served.push(`rt ${kind}`));
     await clock.advance(100);
-    void desk.giveBack(lease, { kind: "neutral" });
+    void desk.giveBack(taken, { kind: "neutral" });
     await over(Promise.all([bulk, rt]));
     expect(served).toEqual(["rt taken", "bulk full"]);
   });
@@ -368,7 +380,7 @@ describe("waiting for a lease", () => {
     expect(await leaver).toEqual({ kind: "aborted" });
     const taken = await over(stayer);
     await over(desk.idle());
-    expect(await page()).toEqual([taken.kind === "taken" ? taken.lease.id : taken.kind]);
+    expect(await page()).toEqual([taken.kind === "taken" ? taken.leases[0].id : taken.kind]);
     expect(verbs()).toEqual(["take", "giveBack"]);
   });
 });
@@ -377,7 +389,9 @@ describe("a take whose answer is lost", () => {
   test("is written again, and has won then", async () => {
     const { hold, faults, page, verbs, sent } = await aDesk();
     faults.take = ["answer lost"];
-    const { lease } = await hold();
+    const {
+      leases: [lease],
+    } = await hold();
     expect(await page()).toEqual([lease.id]);
     expect(verbs()).toEqual(["take", "take"]);
     expect(sent[1]).toEqual(sent[0]);
@@ -413,7 +427,7 @@ describe("a take whose answer is lost", () => {
     await table.giveBack(first, ["other-0"]);
     await table.take(first, sent[0]?.ids ?? [], 5, t0 + 30_000);
     const taken = await over(waiting);
-    expect(taken).toMatchObject({ kind: "taken", lease: { expiresAtMs: t0 + 30_000 } });
+    expect(taken).toMatchObject({ kind: "taken", leases: [{ expiresAtMs: t0 + 30_000 }] });
     const lost = taken.kind === "taken" ? taken.lost : undefined;
     await clock.advance(t0 + 28_000 - clock.nowMs() - 1);
     expect(lost?.aborted).toBe(false);
@@ -431,7 +445,7 @@ describe("a take whose answer is lost", () => {
     await over(desk.idle());
     expect(sent.map(({ verb }) => verb)).toEqual(["take", "giveBack", "take"]);
     expect(sent[2]?.ids).not.toEqual(sent[0]?.ids);
-    expect(await page()).toEqual([taken.kind === "taken" ? taken.lease.id : taken.kind]);
+    expect(await page()).toEqual([taken.kind === "taken" ? taken.leases[0].id : taken.kind]);
   });
 });
 
@@ -439,7 +453,9 @@ describe("leases of the dead", () => {
   test("are reclaimed 3 s after their expiry", async () => {
     const { hold, others, verbs, page, noted } = await aDesk();
     await others(5, t0 - 3_003);
-    const { lease } = await hold();
+    const {
+      leases: [lease],
+    } = await hold();
     expect(await page()).toEqual([lease.id]);
     expect(verbs()).toEqual(["take", "reclaim"]);
     expect(noted).toMatchObject([{ kind: "lease-reclaimed", count: 5 }, { kind: "lease-taken" }]);
@@ -455,7 +471,9 @@ describe("leases of the dead", () => {
     const { hold, others, faults, page } = await aDesk();
     await others(5, t0 - 10_000);
     faults.reclaim = ["answer lost"];
-    const { lease } = await hold();
+    const {
+      leases: [lease],
+    } = await hold();
     expect(await page()).toEqual([lease.id]);
   });
 });
@@ -473,7 +491,10 @@ describe("holding a lease", () => {
 
   test("goes on with each renewal", async () => {
     const { hold, over, clock, desk, table } = await aDesk();
-    const { lease, lost } = await hold();
+    const {
+      leases: [lease],
+      lost,
+    } = await hold();
     for (let beat = 0; beat < 6; beat++) {
       await clock.advance(10_000);
       expect(await over(desk.renew())).toEqual([]);
@@ -504,7 +525,7 @@ describe("holding a lease", () => {
     const young = await hold();
     await clock.advance(1_000);
     await over(desk.renew());
-    expect(sent.at(-1)).toMatchObject({ verb: "renew", ids: [old.lease.id, young.lease.id] });
+    expect(sent.at(-1)).toMatchObject({ verb: "renew", ids: [old.leases[0].id, young.leases[0].id] });
   });
 
   test("shares its renewal among heartbeats that beat together", async () => {
@@ -518,9 +539,9 @@ describe("holding a lease", () => {
   test("is over when the table has lost it, and the page's other leases go on", async () => {
     const { hold, over, clock, desk, table, verbs, noted } = await aDesk();
     const [gone, kept] = [await hold(), await hold()];
-    await table.giveBack(first, [gone.lease.id]);
+    await table.giveBack(first, [gone.leases[0].id]);
     await clock.advance(10_000);
-    expect(await over(desk.renew())).toEqual([gone.lease]);
+    expect(await over(desk.renew())).toEqual([gone.leases[0]]);
     expect([gone.lost.aborted, kept.lost.aborted]).toEqual([true, false]);
     expect(verbs()).toEqual(["take", "take", "renew", "renew"]);
     expect(noted.filter(({ kind }) => kind === "lease-lost")).toHaveLength(1);
@@ -552,7 +573,10 @@ describe("holding a lease", () => {
 
   test("is not brought back when its end was slept through in a freeze", async () => {
     const { hold, over, desk, frozen, verbs } = await aDesk();
-    const { lease, lost } = await hold();
+    const {
+      leases: [lease],
+      lost,
+    } = await hold();
     frozen.ms = 28_000;
     expect(await over(desk.renew())).toEqual([lease]);
     expect(lost.aborted).toBe(true);
@@ -564,17 +588,17 @@ describe("holding a lease", () => {
     ["is returned after", wireMs],
   ])("that %s its renewal arrives is not lost, and fires nothing later", async (_says, requestMs) => {
     const { hold, over, clock, desk, wire, noted, page } = await aDesk();
-    const { lease, lost } = await hold();
+    const taken = await hold();
     await clock.advance(10_000);
     wire.requestMs = requestMs;
     const renewing = desk.renew();
     wire.requestMs = wireMs;
-    const returning = desk.giveBack(lease, { kind: "neutral" });
+    const returning = desk.giveBack(taken, { kind: "neutral" });
     await over(returning);
     expect(await over(renewing)).toEqual([]);
     expect(await page()).toEqual([]);
     expect(clock.nextAtMs()).toBeUndefined();
-    expect([lost.aborted, noted.some(({ kind }) => kind === "lease-lost")]).toEqual([false, false]);
+    expect([taken.lost.aborted, noted.some(({ kind }) => kind === "lease-lost")]).toEqual([false, false]);
   });
 
   test("fires nothing after its return", async () => {
@@ -591,8 +615,8 @@ describe("a return", () => {
     const { hold, over, desk, sent } = await aDesk();
     const held = [await hold(), await hold(), await hold()];
     sent.length = 0;
-    await over(Promise.all(held.map(({ lease }) => desk.giveBack(lease, { kind: "neutral" }))));
-    expect(sent.map(({ verb, ids }) => [verb, ids])).toEqual([["giveBack", held.map(({ lease }) => lease.id)]]);
+    await over(Promise.all(held.map((taken) => desk.giveBack(taken, { kind: "neutral" }))));
+    expect(sent.map(({ verb, ids }) => [verb, ids])).toEqual([["giveBack", held.map(({ leases }) => leases[0].id)]]);
   });
 
   test("waits for no other tick", async () => {
@@ -622,11 +646,11 @@ describe("a return", () => {
 
   test("after a throttle cuts the limit and pauses, once the lease is back", async () => {
     const { hold, over, desk, table, verbs, noted } = await aDesk();
-    const { lease } = await hold({ limitStart: 20, limitMax: 20 });
-    await over(desk.giveBack(lease, { kind: "throttled", retryAfterMs: 7_000 }));
+    const taken = await hold({ limitStart: 20, limitMax: 20 });
+    await over(desk.giveBack(taken, { kind: "throttled", retryAfterMs: 7_000 }));
     expect(verbs()).toEqual(["take", "giveBack", "writeHead"]);
     const cutAtMs = t0 + 4 * wireMs;
-    expect((await table.readHeads([ledger])).get(ledger)).toEqual({
+    expect(await headOf(table, ledger)).toEqual({
       lim: 18,
       cutFrom: 20,
       cutAtMs,
@@ -638,35 +662,35 @@ describe("a return", () => {
   test("after a throttle of many cuts once", async () => {
     const { hold, over, desk, verbs, noted } = await aDesk();
     const held = [await hold(), await hold(), await hold()];
-    for (const { lease } of held) await over(desk.giveBack(lease, { kind: "throttled" }));
+    for (const taken of held) await over(desk.giveBack(taken, { kind: "throttled" }));
     expect(verbs().filter((verb) => verb === "writeHead")).toHaveLength(1);
     expect(noted.filter(({ kind }) => kind === "limit-cut")).toHaveLength(1);
   });
 
   test("after a throttle changes nothing that another has cut already", async () => {
     const { hold, over, desk, table, noted } = await aDesk();
-    const { lease } = await hold();
+    const taken = await hold();
     const theirs = { lim: 4, cutAtMs: t0, cutFrom: 5, pausedUntilMs: t0 + 2_000 };
     await table.writeHead(ledger, undefined, theirs);
-    await over(desk.giveBack(lease, { kind: "throttled", retryAfterMs: 60_000 }));
-    expect((await table.readHeads([ledger])).get(ledger)).toEqual(theirs);
+    await over(desk.giveBack(taken, { kind: "throttled", retryAfterMs: 60_000 }));
+    expect(await headOf(table, ledger)).toEqual(theirs);
     expect(noted.some(({ kind }) => kind === "limit-cut")).toBe(false);
   });
 
   test("at the end of the day's quota pauses and cuts nothing", async () => {
     const { hold, over, desk, table, take } = await aDesk();
-    const { lease } = await hold();
-    await over(desk.giveBack(lease, { kind: "daily" }));
+    const taken = await hold();
+    await over(desk.giveBack(taken, { kind: "daily" }));
     const untilMs = t0 + 4 * wireMs + 900_000;
-    expect((await table.readHeads([ledger])).get(ledger)).toEqual({ pausedUntilMs: untilMs });
+    expect(await headOf(table, ledger)).toEqual({ pausedUntilMs: untilMs });
     expect(await over(take())).toEqual({ kind: "paused", untilMs });
   });
 
   test("whose word does not reach the head is one trouble", async () => {
     const { hold, over, desk, faults, noted, page } = await aDesk();
-    const { lease } = await hold();
+    const taken = await hold();
     faults.writeHead = ["request lost"];
-    await over(desk.giveBack(lease, { kind: "throttled" }));
+    await over(desk.giveBack(taken, { kind: "throttled" }));
     expect(noted.at(-1)).toEqual({ kind: "trouble", what: "write a head", error: "TimeoutError" });
     expect(await page()).toEqual([]);
   });
@@ -681,7 +705,7 @@ describe("a limit below its maximum", () => {
     await hold(limits);
     await over(desk.idle());
     expect(verbs()).toEqual(["take", "take", "writeHead"]);
-    expect((await table.readHeads([ledger])).get(ledger)).toMatchObject({ lim: 5 });
+    expect(await headOf(table, ledger)).toMatchObject({ lim: 5 });
     expect(noted.at(-1)).toMatchObject({ kind: "limit-raised", from: 4, to: 5 });
   });
 

@@ -39,7 +39,7 @@ test("whatever the order of answers: nobody is granted twice, nobody is forgotte
           return answer;
         });
         const world = { clock, leases, telemetry: { note: () => undefined } };
-        const desk = new LeaseDesk(world, new Board(world, [ledger]));
+        const desk = new LeaseDesk(world, new Board(world, { ledgers: [ledger] }));
 
         let outMost = 0;
         const out = new Set<TakenLease>();
@@ -50,15 +50,15 @@ test("whatever the order of answers: nobody is granted twice, nobody is forgotte
           const abort = new AbortController();
           const cancel = leavesMs === undefined ? undefined : clock.after(leavesMs, () => abort.abort());
           const ask = { ledger, lane: "rt", share: 1, limitStart: limit, limitMax: limit } as const;
-          const taken = await desk.take(ask, { waitMs, signal: abort.signal });
+          const taken = await desk.take({ target: ledger, asks: [ask] }, { waitMs, signal: abort.signal });
           cancel?.();
           if (taken.kind !== "taken") return taken.kind;
           out.add(taken);
           outMost = Math.max(outMost, out.size);
-          granted.push({ order, id: taken.lease.id, waitMs });
+          granted.push({ order, id: taken.leases[0].id, waitMs });
           await clock.sleep(holdsMs);
           out.delete(taken);
-          await desk.giveBack(taken.lease, { kind: "neutral" });
+          await desk.giveBack(taken, { kind: "neutral" });
           return taken.kind;
         });
 

@@ -1,4 +1,4 @@
-import type { PageRef } from "../../lib/core/lease.ts";
+import type { Head, PageRef } from "../../lib/core/lease.ts";
 import type { LeaseTable } from "../../lib/ports.ts";
 
 /** A request to the lease table; of heads it names none. */
@@ -20,8 +20,20 @@ export function wired(
       carry({ verb: "reclaim", ref, ids }, () => table.reclaim(ref, expired, ids, ...rest)),
     renew: (ref, ids, untilMs) => carry({ verb: "renew", ref, ids }, () => table.renew(ref, ids, untilMs)),
     giveBack: (ref, ids) => carry({ verb: "giveBack", ref, ids }, () => table.giveBack(ref, ids)),
-    readHeads: (ledgers) => carry({ verb: "readHeads", ids: [] }, () => table.readHeads(ledgers)),
+    readBoard: (names) => carry({ verb: "readBoard", ids: [] }, () => table.readBoard(names)),
     writeHead: (...write) => carry({ verb: "writeHead", ids: [] }, () => table.writeHead(...write)),
+    writeBreaker: (...write) => carry({ verb: "writeBreaker", ids: [] }, () => table.writeBreaker(...write)),
+    setOverride: (word) => table.setOverride(word),
+    charge: (ledger, charge, ...rest) =>
+      carry({ verb: "charge", ids: [charge.id] }, () => table.charge(ledger, charge, ...rest)),
+    settle: (ledger, unused, ...rest) =>
+      carry({ verb: "settle", ids: [unused.id] }, () => table.settle(ledger, unused, ...rest)),
+    readClocks: (ledger) => table.readClocks(ledger),
     readPage: (ref) => table.readPage(ref),
   };
+}
+
+/** A ledger's head as it stands in the table. */
+export async function headOf(table: LeaseTable, ledger: string): Promise<Head | undefined> {
+  return (await table.readBoard({ ledgers: [ledger], targets: [], lanes: [], models: [] })).heads.get(ledger);
 }

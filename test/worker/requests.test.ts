@@ -127,6 +127,6 @@ describe("on the happy path", () => {
 
     for (let jobs = 0; jobs < 10; jobs += 1) service.send({ jobId: `job-${jobs}` });
     expect(await service.invoke()).toEqual([]);
-    expect(verbs).toEqual({ claim: 10, take: 1, giveBack: 1, complete: 10, readHeads: 1, hide: 1 });
+    expect(verbs).toEqual({ claim: 10, take: 1, giveBack: 1, complete: 10, readBoard: 1, hide: 1 });
   });
 });

@@ -1,3 +1,4 @@
+import type { Wanted } from "../../../lib/core/ledgers.ts";
 import type { Lease, LeaseAsk, NoLease } from "../../../lib/core/lease.ts";
 import { laneCap } from "../../../lib/core/lease.ts";
 import { leaseMs } from "../../../lib/core/limits.ts";
@@ -119,7 +120,9 @@ function deskOf(clock: Clock, verbs: Verbs): Desk {
   const held = new Map<string, { readonly ask: LeaseAsk; takenAtMs: number }>();
   const never = new AbortController().signal;
 
-  const take = async (ask: LeaseAsk, until: { readonly waitMs: number }): Promise<TakenLease | NoLease> => {
+  const take = async (wanted: Wanted, until: { readonly waitMs: number }): Promise<TakenLease | NoLease> => {
+    const [ask] = wanted.asks;
+    if (ask === undefined) throw new Error("one ledger is all that these know");
     const askedAtMs = clock.nowMs();
     const untilMs = askedAtMs + until.waitMs;
     const newId = clock.newId();
@@ -130,7 +133,14 @@ function deskOf(clock: Clock, verbs: Verbs): Desk {
         if (id !== undefined) {
           held.set(id, { ask, takenAtMs: nowMs });
           const lease: Lease = { id, ref: { ledger: ask.ledger, page: 0 }, expiresAtMs: nowMs + leaseMs };
-          return { kind: "taken", lease, lost: never, waitMs: nowMs - askedAtMs, tookAtOnce: round === 0 };
+          return {
+            kind: "taken",
+            wanted,
+            leases: [lease],
+            lost: never,
+            waitMs: nowMs - askedAtMs,
+            tookAtOnce: round === 0,
+          };
         }
         if (nowMs >= untilMs) return { kind: "full" };
         const pollMs = Math.min(pollMsMax, pollMsBase * 2 ** round) * (0.5 + clock.jitter());
@@ -143,7 +153,7 @@ function deskOf(clock: Clock, verbs: Verbs): Desk {
 
   return {
     take,
-    giveBack: async ({ id }) => {
+    giveBack: async ({ leases: [{ id }] }) => {
       const lease = held.get(id);
       held.delete(id);
       // An item that is left lapses; here nobody waits for that.

@@ -161,7 +161,17 @@ export function leaseTableOver(client: Client, rows: LeaseTable): LeaseTable {
     giveBack: (ref, ids) => onPage("giveBack", ref, () => rows.giveBack(ref, ids)),
     writeHead: (ledger, seen, next) =>
       client.send({ verb: "writeHead", keys: [`H#${ledger}`], units: 1 }, () => rows.writeHead(ledger, seen, next)),
-    readHeads: (ledgers) => client.send({ verb: "readHeads", keys: [], units: 0 }, () => rows.readHeads(ledgers)),
+    readBoard: (names) => client.send({ verb: "readBoard", keys: [], units: 0 }, () => rows.readBoard(names)),
+    writeBreaker: (target, seen, next) =>
+      client.send({ verb: "writeBreaker", keys: [`B#${target}`], units: 1 }, () =>
+        rows.writeBreaker(target, seen, next),
+      ),
+    setOverride: (word) => rows.setOverride(word),
+    charge: (ledger, ...ask) =>
+      client.send({ verb: "charge", keys: [`H#${ledger}`], units: 1 }, () => rows.charge(ledger, ...ask)),
+    settle: (ledger, ...ask) =>
+      client.send({ verb: "settle", keys: [`H#${ledger}`], units: 1 }, () => rows.settle(ledger, ...ask)),
+    readClocks: (ledger) => rows.readClocks(ledger),
     readPage: (ref) => rows.readPage(ref),
   };
 }

@@ -6,7 +6,7 @@ import type { Crew, Findings, Scenario } from "./simulate.ts";
 
 /** Requests to DynamoDB for each attempt, all but the heads' reads, which are one a second for each worker. */
 export function requestsPerAttempt(findings: Findings): number {
-  const sent = [...findings.bill.requests].filter(([verb]) => verb !== "readHeads");
+  const sent = [...findings.bill.requests].filter(([verb]) => verb !== "readBoard");
   return sent.reduce((sum, [, count]) => sum + count, 0) / attemptsOf(findings);
 }
 

@@ -98,7 +98,7 @@ export async function simulate(scenario: Scenario, protocol: Protocol): Promise<
     const ask: LeaseAsk = { ledger, lane, share, limitStart: scenario.limitStart ?? limitMax, limitMax };
     const askedAtMs = clock.nowMs();
     for (let walk = 1; walk <= walksMax; walk++) {
-      const taken = await desk.take(ask, { waitMs: leaseWaitMsMax, signal: death });
+      const taken = await desk.take({ target: ledger, asks: [ask] }, { waitMs: leaseWaitMsMax, signal: death });
       const isTaken = taken.kind === "taken";
       const isOver = isTaken || taken.kind !== "full" || walk === walksMax;
       if (isOver && askedAtMs >= fromMs) waits.push({ lane, waitMs: clock.nowMs() - askedAtMs, isTaken });
@@ -117,7 +117,7 @@ export async function simulate(scenario: Scenario, protocol: Protocol): Promise<
       death.removeEventListener("abort", onCut);
       attempt.endedAtMs = clock.nowMs();
       if (death.aborted) return;
-      return await desk.giveBack(taken.lease, { kind: attempt.answer === "throttled" ? "throttled" : "neutral" });
+      return await desk.giveBack(taken, { kind: attempt.answer === "throttled" ? "throttled" : "neutral" });
     }
   };
 

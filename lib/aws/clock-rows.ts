@@ -1,0 +1,151 @@
+import type { AttributeValue, UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
+import { burstMs, charge, costMs, settle } from "../core/rate.ts";
+import type { Charge, Charged, Clocks, Marks, Quota } from "../core/rate.ts";
+import { attribute, readNumber } from "./row.ts";
+import type { Item } from "./row.ts";
+
+/** Each refusal brings the row, and the next write fits it; it takes a change of the minute's to refuse that one too. */
+const writesMax = 5;
+
+type Write = Pick<
+  UpdateItemCommandInput,
+  "UpdateExpression" | "ConditionExpression" | "ExpressionAttributeNames" | "ExpressionAttributeValues"
+>;
+/** Answers the row after the write, or the row that refused. */
+type Send = (write: Write) => Promise<{ readonly applied: boolean; readonly item: Item | undefined }>;
+
+/**
+ * A clock moves by a relative write while it is ahead, so that any number of workers move it at the same time, and by an
+ * absolute one when it stands in the past; each asks that the clock still is where its branch begins. What the core says
+ * of the row decides which one is sent, and whether any is.
+ */
+export async function chargeRow(
+  send: Send,
+  ask: Charge,
+  quota: Quota,
+  nowMs: number,
+  known?: Clocks,
+): Promise<Charged> {
+  // What was known says how to write, never that one must wait: others may have given back since.
+  let seen = charge(known, ask, quota, nowMs).kind === "wait" ? undefined : known;
+  let decided = charge(seen, ask, quota, nowMs);
+  for (let writes = 0; writes < writesMax; writes += 1) {
+    if (decided.kind !== "charged") return decided;
+    const { applied, item } = await send(chargeWrite(seen, decided.clocks, ask, quota, nowMs));
+    seen = clocksOf(item);
+    if (applied) return { kind: "charged", clocks: seen };
+    decided = charge(seen, ask, quota, nowMs);
+  }
+  throw new Error("the clocks of a quota changed with every write");
+}
+
+/** Only ever relative: by then, others have moved the clock on. */
+export async function settleRow(
+  send: Send,
+  unused: Charge,
+  quota: Quota,
+  nowMs: number,
+  known: Clocks = { tokensAtMs: nowMs },
+): Promise<Clocks> {
+  let seen = known;
+  for (let writes = 0; writes < writesMax; writes += 1) {
+    const settled = settle(seen, unused, quota, nowMs);
+    if (settled === undefined) return seen;
+    const { applied, item } = await send(settleWrite(seen, settled, unused, quota));
+    seen = clocksOf(item);
+    if (applied) return seen;
+  }
+  throw new Error("the clocks of a quota changed with every write");
+}
+
+const clockNames = { tokensAtMs: "tokensAt", requestsAtMs: "requestsAt" } as const;
+
+function chargeWrite(seen: Clocks | undefined, next: Clocks, { id, tokens }: Charge, quota: Quota, nowMs: number) {
+  const write = new Expressions();
+  const costs = [
+    ["tokensAtMs", tokens, quota.tokensPerMinute],
+    ["requestsAtMs", 1, quota.requestsPerMinute],
+  ] as const;
+  for (const [clock, amount, perMinute] of costs) {
+    if (perMinute === undefined) continue;
+    const [fromMs = -Infinity, toMs = 0, name] = [seen?.[clock], next[clock], `#${clock}`];
+    write.names[name] = clockNames[clock];
+    write.values[":now"] = attribute(nowMs);
+    if (fromMs >= nowMs) {
+      write.set(name, `${name} + :${clock}`, attribute(costMs(amount, perMinute)), `:${clock}`);
+      write.values[":ahead"] = attribute(nowMs + burstMs);
+      write.asks.push(`${name} >= :now AND ${name} < :ahead`);
+    } else {
+      write.set(name, `:${clock}`, attribute(toMs), `:${clock}`);
+      write.asks.push(`(attribute_not_exists(${name}) OR ${name} < :now)`);
+    }
+  }
+  write.mark("charged", seen?.charged, next.charged ?? {}, id);
+  return write.write();
+}
+
+function settleWrite(seen: Clocks, next: Clocks, { id, tokens }: Charge, { tokensPerMinute = Infinity }: Quota) {
+  const write = new Expressions();
+  write.names["#tokensAt"] = clockNames.tokensAtMs;
+  write.set("#tokensAt", "#tokensAt - :back", attribute(costMs(tokens, tokensPerMinute)), ":back");
+  write.asks.push("attribute_exists(#tokensAt)");
+  write.mark("settled", seen.settled, next.settled ?? {}, id);
+  return write.write();
+}
+
+class Expressions {
+  readonly names: Record<string, string> = {};
+  readonly values: Record<string, AttributeValue> = {};
+  readonly asks: string[] = [];
+  readonly #sets: string[] = [];
+  readonly #removes: string[] = [];
+
+  set(name: string, to: string, value: AttributeValue, placeholder: string): void {
+    this.#sets.push(`${name} = ${to}`);
+    this.values[placeholder] = value;
+  }
+
+  /** The attempt's mark, which lets this write happen once; those that are too old go with it. */
+  mark(map: "charged" | "settled", seen: Marks | undefined, next: Marks, id: string): void {
+    this.names["#marks"] = map;
+    if (seen === undefined) {
+      this.set("#marks", ":marks", { M: { [id]: attribute(next[id] ?? 0) } }, ":marks");
+      this.asks.push("attribute_not_exists(#marks)");
+      return;
+    }
+    this.names["#id"] = id;
+    this.set("#marks.#id", ":mark", attribute(next[id] ?? 0), ":mark");
+    this.asks.push("attribute_exists(#marks)", "attribute_not_exists(#marks.#id)");
+    for (const [place, old] of Object.keys(seen).entries()) {
+      if (Object.hasOwn(next, old)) continue;
+      this.names[`#old${place}`] = old;
+      this.#removes.push(`#marks.#old${place}`);
+    }
+  }
+
+  write(): Write {
+    return {
+      UpdateExpression: `SET ${this.#sets.join(", ")}${this.#removes.length === 0 ? "" : ` REMOVE ${this.#removes.join(", ")}`}`,
+      ConditionExpression: this.asks.join(" AND "),
+      ExpressionAttributeNames: this.names,
+      ExpressionAttributeValues: this.values,
+    };
+  }
+}
+
+export function clocksOf(item: Item | undefined): Clocks {
+  if (item === undefined) return {};
+  const tokensAtMs = readNumber(item, clockNames.tokensAtMs);
+  const requestsAtMs = readNumber(item, clockNames.requestsAtMs);
+  const [charged, settled] = [marksOf(item["charged"]), marksOf(item["settled"])];
+  return {
+    ...(tokensAtMs === undefined ? {} : { tokensAtMs }),
+    ...(requestsAtMs === undefined ? {} : { requestsAtMs }),
+    ...(charged === undefined ? {} : { charged }),
+    ...(settled === undefined ? {} : { settled }),
+  };
+}
+
+function marksOf(value: AttributeValue | undefined): Marks | undefined {
+  return value?.M && Object.fromEntries(Object.entries(value.M).map(([id, at]) => [id, Number(at.N)]));
+}

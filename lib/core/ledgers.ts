@@ -1,0 +1,129 @@
+import { targetsOf } from "./config.ts";
+import type { Config } from "./config.ts";
+import type { Job } from "./job.ts";
+import type { LeaseAsk } from "./lease.ts";
+import type { Need, Step } from "./plan.ts";
+import type { Quota } from "./rate.ts";
+import { burndownOf, reservedTokens } from "./reserve.ts";
+
+/** All that an attempt must have before its request goes out. */
+export interface Wanted {
+  /** `model@target`: the ledger whose limit is learned, and whose head bears the clocks of the quota. */
+  readonly target: string;
+  /** One lease of each, the narrowest limit first; the target's is among them. */
+  readonly asks: readonly LeaseAsk[];
+  readonly charge?: { readonly tokens: number; readonly quota: Quota };
+}
+
+/** Which of the limits that apply a ledger keeps. A target's ledger alone has an `@` in its name. */
+export type LedgerKind = "operation" | "target" | "group" | "global";
+
+const operationPrefix = "operation:";
+const groupPrefix = "group:";
+const globalLedger = "global";
+
+export function ledgerKind(ledger: string): LedgerKind {
+  if (ledger.startsWith(operationPrefix)) return "operation";
+  if (ledger.startsWith(groupPrefix)) return "group";
+  return ledger === globalLedger ? "global" : "target";
+}
+
+/** What an attempt of a job on a step takes: the leases of every limit that applies and can bind, and its charge. */
+export function wantedBy(
+  job: Pick<Job, "lane" | "operation">,
+  step: Step,
+  need: Pick<Need, "inputTokens" | "maxTokens">,
+  config: Config,
+): Wanted {
+  return { target: step.name, asks: leaseAsks(job, step, config), ...chargeFor(step, need) };
+}
+
+/** Narrowest first, so that what is refused most is asked before anything is taken in vain. */
+export function leaseAsks(
+  { lane, operation }: Pick<Job, "lane" | "operation">,
+  step: Pick<Step, "name" | "limit" | "quotaGroup">,
+  config: Config,
+): readonly LeaseAsk[] {
+  const { share } = config.lanes[lane];
+  const limits = sharedLimits(config);
+  const shared = (ledger: string): readonly LeaseAsk[] => {
+    const limitMax = limits.get(ledger);
+    // Nothing is learned about a limit that several targets share: a throttle speaks of one target.
+    return limitMax === undefined ? [] : [{ ledger, lane, share, limitStart: limitMax, limitMax }];
+  };
+  return [
+    ...(operation === undefined ? [] : shared(operationPrefix + operation)),
+    { ledger: step.name, lane, share, limitStart: step.limit.start, limitMax: step.limit.max },
+    ...(step.quotaGroup === undefined ? [] : shared(groupPrefix + step.quotaGroup)),
+    ...shared(globalLedger),
+  ].toSorted((a, b) => a.limitMax - b.limitMax);
+}
+
+/** Every ledger that a config can take a lease from. */
+export function ledgersOf(config: Config): string[] {
+  return [...targetsOf(config).map(({ step }) => step), ...sharedLimits(config).keys()];
+}
+
+/**
+ * The limits over several targets, by ledger; without those that cannot bind, because all that they cover never has as
+ * many leases out: such a ledger would be written for nothing.
+ */
+export function sharedLimits(config: Config): ReadonlyMap<string, number> {
+  return new Map(
+    sharedLedgers(config).flatMap(({ ledger, limitMax, outMax }) => (limitMax < outMax ? [[ledger, limitMax]] : [])),
+  );
+}
+
+/** The paths of the settings for which no ledger is made. */
+export function idleLimits(config: Config): readonly string[] {
+  return sharedLedgers(config).flatMap(({ path, limitMax, outMax }) => (limitMax < outMax ? [] : [path]));
+}
+
+interface SharedLedger {
+  readonly ledger: string;
+  /** In the config. */
+  readonly path: string;
+  readonly limitMax: number;
+  /** The most leases that the other limits let out of what it covers. */
+  readonly outMax: number;
+}
+
+function sharedLedgers({ operations, quotaGroups, global, ...config }: Config): readonly SharedLedger[] {
+  const members = Map.groupBy(targetsOf(config), ({ target }) => target.quotaGroup);
+  const sums = new Map(
+    [...members].map(([group, targets]) => [group, targets.reduce((sum, { target }) => sum + target.limit.max, 0)]),
+  );
+  const groups = Object.entries(quotaGroups).map(([name, { limitMax }]) => {
+    return { ledger: groupPrefix + name, path: `quotaGroups.${name}`, limitMax, outMax: sums.get(name) ?? 0 };
+  });
+
+  const kept = groups.reduce((sum, { limitMax, outMax }) => sum + Math.max(0, outMax - limitMax), 0);
+  const all = [...sums.values()].reduce((sum, outMax) => sum + outMax, 0) - kept;
+  const everything =
+    global === undefined ? [] : [{ ledger: globalLedger, path: "global", limitMax: global.limitMax, outMax: all }];
+  // A job names its operation itself, so that one operation may be all there is.
+  const outMax = Math.min(all, global?.limitMax ?? Infinity);
+  const named = Object.entries(operations).map(([name, { limitMax }]) => {
+    return { ledger: operationPrefix + name, path: `operations.${name}`, limitMax, outMax };
+  });
+  return [...named, ...groups, ...everything];
+}
+
+function chargeFor(step: Step, need: Pick<Need, "inputTokens" | "maxTokens">): Pick<Wanted, "charge"> {
+  const { quota, maxTokens } = step;
+  if (quota === undefined) return {};
+  const { tokensPerMinute } = quota;
+  if (tokensPerMinute === undefined) return { charge: { tokens: 0, quota } };
+  const { inputTokens, maxTokens: asked = maxTokens } = need;
+  const ask = { inputTokens, maxTokens: Math.min(maxTokens, asked), burndown: burndownFor(step), tokensPerMinute };
+  return { charge: { tokens: reservedTokens(ask), quota } };
+}
+
+/** How many tokens of the quota an output token of this step costs. */
+export function burndownFor({
+  modelId,
+  baseModelId,
+  burndown,
+}: Pick<Step, "modelId" | "baseModelId" | "burndown">): number {
+  return burndownOf(baseModelId ?? modelId, burndown);
+}

@@ -1,0 +1,81 @@
+import { errorName } from "../core/error-name.ts";
+import type { Wanted } from "../core/ledgers.ts";
+import type { NoLease } from "../core/lease.ts";
+import { charge } from "../core/rate.ts";
+import type { Charge, Charged, Clocks, Quota } from "../core/rate.ts";
+import type { World } from "../ports.ts";
+import { twice } from "./take-on-page.ts";
+
+/** So long a wait that was told holds for everybody here; a clock that was ahead may have been set back since. */
+const freshMs = 1_000;
+
+/** What an attempt has set aside, until it is known what it used. */
+export interface SetAside extends Charge {
+  readonly ledger: string;
+  readonly quota: Quota;
+}
+
+/** One container's dealings with the clocks of its targets' quotas. */
+export class QuotaClocks {
+  readonly #world: Pick<World, "clock" | "leases" | "telemetry">;
+  /** As the last write left them: a hint for the next. */
+  readonly #known = new Map<string, Clocks>();
+  readonly #waits = new Map<string, { readonly untilMs: number; readonly toldAtMs: number }>();
+
+  constructor(world: Pick<World, "clock" | "leases" | "telemetry">) {
+    this.#world = world;
+  }
+
+  /** What is known without a request: that the prompt is too big, or that another was told to wait a moment ago. */
+  refusal({ target, charge: wanted }: Wanted): NoLease | undefined {
+    if (wanted === undefined) return undefined;
+    const nowMs = this.#world.clock.nowMs();
+    const never = refusalOf(charge(undefined, { id: "", tokens: wanted.tokens }, wanted.quota, nowMs), nowMs);
+    const { untilMs = 0, toldAtMs = -Infinity } = this.#waits.get(target) ?? {};
+    if (never !== undefined || untilMs <= nowMs || nowMs - toldAtMs >= freshMs) return never;
+    return { kind: "tokens", untilMs };
+  }
+
+  /** Undefined: charged. An answer that nobody got counts as spent. Never throws. */
+  async charge({ ledger, id, tokens, quota }: SetAside): Promise<NoLease | undefined> {
+    const { clock, leases } = this.#world;
+    const nowMs = clock.nowMs();
+    const seen = this.#known.get(ledger);
+    try {
+      const charged = await twice(() => leases.charge(ledger, { id, tokens }, quota, nowMs, seen));
+      if (charged.kind === "charged") this.#known.set(ledger, charged.clocks);
+      const refused = refusalOf(charged, nowMs);
+      if (refused?.kind === "tokens") this.#waits.set(ledger, { untilMs: refused.untilMs, toldAtMs: nowMs });
+      return refused;
+    } catch (error) {
+      return { kind: "infra", error };
+    }
+  }
+
+  /** Never throws: what is not given back was spent. */
+  async settle({ ledger, id, quota }: SetAside, unusedTokens: number): Promise<void> {
+    const { clock, leases, telemetry } = this.#world;
+    if (quota.tokensPerMinute === undefined || !(unusedTokens > 0)) return;
+    const nowMs = clock.nowMs();
+    const seen = this.#known.get(ledger);
+    try {
+      const clocks = await twice(() => leases.settle(ledger, { id, tokens: unusedTokens }, quota, nowMs, seen));
+      this.#known.set(ledger, clocks);
+      this.#waits.delete(ledger);
+    } catch (error) {
+      telemetry.note({ kind: "trouble", what: "settle a quota", error: errorName(error) });
+    }
+  }
+}
+
+function refusalOf(charged: Charged, nowMs: number): NoLease | undefined {
+  switch (charged.kind) {
+    case "charged":
+    case "already":
+      return undefined;
+    case "wait":
+      return { kind: "tokens", untilMs: nowMs + charged.waitMs };
+    case "never":
+      return { kind: "above-quota", tokensMax: charged.tokensMax };
+  }
+}
