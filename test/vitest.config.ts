@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 const elsewhere = ["test/**/*.slow.test.ts", "test/bench/**", "**/node_modules/**"];
@@ -6,6 +7,10 @@ export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
     pool: "threads",
+    // Many tests wait for an engine or a process: one more than the cores of a small machine keeps it busy.
+    maxWorkers: Math.max(3, availableParallelism()),
+    // A loaded machine is slow, not wrong.
+    testTimeout: 20_000,
     env: { CDK_VALIDATION: "false" },
     projects: [
       {
