@@ -1,7 +1,7 @@
 /** What a run sends, and what Bedrock's stand-in does: from files, or the samples. */
 import { readFileSync } from "node:fs";
 
-import { readJobs } from "../../lib/client/index.ts";
+import { readJobs } from "../../lib/client/read-jobs.ts";
 import type { Job } from "../../lib/client/index.ts";
 import { stepParts, targetsOf } from "../../lib/core/config.ts";
 import type { Config } from "../../lib/core/config.ts";

@@ -8,15 +8,12 @@ import { checkConfig, ConfigError } from "../../lib/config.ts";
 import { lanes } from "../../lib/core/lane.ts";
 import type { Reply } from "../../lib/core/reply.ts";
 import config from "../sluice.config.ts";
-import { needCredentials } from "./credentials.ts";
 import { Fault } from "./fault.ts";
 import { needDirectory, openReplies } from "./files.ts";
 import { readInput } from "./input.ts";
 import type { Input } from "./input.ts";
 import type { Options } from "./options.ts";
-import { runWork } from "./run.ts";
 import { screenOn, widthOf } from "./screen.ts";
-import { openService } from "./service.ts";
 import type { Service } from "./service.ts";
 import { showOn } from "./show.ts";
 import { isClean, jsonLine, laid, seconds, summaryLines, unsuccessfulLines } from "./summary.ts";
@@ -36,10 +33,12 @@ export async function start(options: Options): Promise<number> {
   let service: Service | undefined;
   try {
     const input = await readInput(options, checkConfig(config), (text) => screen.tell(text, "yellow"));
-    if (options.bedrock === "aws") await needCredentials();
+    if (options.bedrock === "aws") await (await import("./credentials.ts")).needCredentials();
     needDirectory(directory, directoryRemedy(options));
     const replies = options.repliesFile === undefined ? undefined : openReplies(options.repliesFile);
     const show = showOn(screen, input.samples);
+    // Loaded only now, engines, CDK and SDK too: what is wrong with the command is told at once.
+    const { openService } = await import("./service.ts");
     service = await openService({ ...options, script: input.script, logDirectory: directory }, (news) =>
       show.news(news),
     );
@@ -75,6 +74,7 @@ async function runInput(
     replies?.write(`${JSON.stringify(reply)}\n`);
     show.replied(reply, afterMs);
   };
+  const { runWork } = await import("./run.ts");
   const outcome = await runWork(input.work, service, { ...show, replied }, signal);
   if (replies !== undefined) await finished(replies.end());
   return {

@@ -8,6 +8,7 @@ const minutes = { timeout: 300_000 };
 
 describe("the lease protocol breaks no promise", () => {
   const walks: [says: string, scene: Scene, stepsMax: number][] = [
+    ["wherever two clients for one lease may come", oneLease, Infinity],
     ["wherever two clients for one longer lease may come", longerLease, Infinity],
     ["in 14 steps with three messages under way", { ...oneLease, underWayMax: 3 }, 14],
     ["in 15 steps with leases taken and renewed in groups", groups, 15],
