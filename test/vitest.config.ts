@@ -3,6 +3,8 @@ import { defineConfig } from "vitest/config";
 
 const elsewhere = ["test/**/*.slow.test.ts", "test/bench/**", "**/node_modules/**"];
 
+const shared = ["core", "worker", "contract", "infra", "model"].map((floor) => `test/${floor}/**/*.test.ts`);
+
 export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
@@ -13,12 +15,9 @@ export default defineConfig({
     testTimeout: 20_000,
     env: { CDK_VALIDATION: "false" },
     projects: [
-      {
-        extends: true,
-        test: { name: "all", include: ["test/**/*.test.ts"], exclude: [...elsewhere, "test/infra/**"] },
-      },
-      // The CDK takes two seconds to import: once for all of these, not once for each.
-      { extends: true, test: { name: "infra", include: ["test/infra/**/*.test.ts"], isolate: false } },
+      { extends: true, test: { name: "all", include: ["test/**/*.test.ts"], exclude: [...elsewhere, ...shared] } },
+      // Nothing of these stubs or changes what is global: the CDK and the SDK are imported once for all of them.
+      { extends: true, test: { name: "shared", include: shared, exclude: elsewhere, isolate: false } },
     ],
   },
 });

@@ -6,6 +6,13 @@ import { createServer, connect } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { waitUntilTableExists } from "@aws-sdk/client-dynamodb";
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+
+/** A new table refuses its writes for a moment, on local engines too. */
+export async function untilActive(client: DynamoDBClient, TableName: string): Promise<void> {
+  await waitUntilTableExists({ client, maxWaitTime: 30, minDelay: 0.01, maxDelay: 0.1 }, { TableName });
+}
 
 export interface Engine {
   readonly endpoint: string;

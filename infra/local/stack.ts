@@ -8,6 +8,7 @@ import type { SQSClient } from "@aws-sdk/client-sqs";
 
 import type { Json, JsonObject } from "../../lib/core/json.ts";
 import { isObject } from "../../lib/core/json.ts";
+import { untilActive } from "./engines.ts";
 import type { LocalFunction } from "./environment.ts";
 import type { Mapping } from "./event-source-rules.ts";
 import type { Synthesized } from "./synth.ts";
@@ -116,6 +117,7 @@ async function makeTable(id: string, properties: JsonObject, dynamo: DynamoDBCli
   } catch (error) {
     if (!(error instanceof ResourceInUseException)) throw error;
   }
+  await untilActive(dynamo, TableName);
   return { "": TableName, Arn: `arn:aws:dynamodb:${region}:${account}:table/${TableName}` };
 }
 

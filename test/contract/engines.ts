@@ -4,7 +4,7 @@ import { CreateTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { CreateQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll } from "vitest";
-import { dynoxideBinary, startDynalite, startDynoxide, startFauxqs } from "../../infra/local/engines.ts";
+import { dynoxideBinary, startDynalite, startDynoxide, startFauxqs, untilActive } from "../../infra/local/engines.ts";
 import type { Engine } from "../../infra/local/engines.ts";
 
 /** For every suite that runs on DynamoDB: `describe.each(dynamoEngines)("on %s", (_name, start) => …)`. */
@@ -65,6 +65,7 @@ async function createTable(endpoint: string, noun: string, key: string): Promise
       AttributeDefinitions: [{ AttributeName: key, AttributeType: "S" }],
     }),
   );
+  await untilActive(dynamo, TableName);
   dynamo.destroy();
   return TableName;
 }

@@ -441,6 +441,7 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
     );
   }, 60_000);
 
+  // The one in memory sends nothing.
   test.skipIf(name === "in memory")(
     "spends one request a verb, and reads the row that refused where it was not shown",
     async () => {

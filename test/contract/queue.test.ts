@@ -67,6 +67,7 @@ describe.each(queues)("the queue %s", async (name, open) => {
     expect(outcomes.map(({ kind }) => kind)).toEqual(["hidden", "failed", "hidden"]);
   });
 
+  // The one in memory sends nothing.
   test.skipIf(name === "in memory")("is told of ten at a time, and of nothing without a call", async () => {
     const { queue, receive, sent } = await opened(Array.from({ length: 21 }, (_, index) => `${index}`));
     expect(await queue.hide([])).toEqual([]);
