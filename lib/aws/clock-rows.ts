@@ -1,5 +1,5 @@
 import type { AttributeValue, UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
-import { burstMs, charge, costMs, settle } from "../core/rate.ts";
+import { burstMs, charge, costMs, marksMax, settle } from "../core/rate.ts";
 import type { Charge, Charged, Clocks, Marks, Quota } from "../core/rate.ts";
 import { attribute, readNumber } from "./row.ts";
 import type { Item } from "./row.ts";
@@ -116,11 +116,16 @@ class Expressions {
     this.names["#id"] = id;
     this.set("#marks.#id", ":mark", attribute(next[id] ?? 0), ":mark");
     this.asks.push("attribute_exists(#marks)", "attribute_not_exists(#marks.#id)");
-    for (const [place, old] of Object.keys(seen).entries()) {
-      if (Object.hasOwn(next, old)) continue;
-      this.names[`#old${place}`] = old;
+    const old = Object.keys(seen).filter((each) => !Object.hasOwn(next, each));
+    for (const [place, each] of old.entries()) {
+      this.names[`#old${place}`] = each;
       this.#removes.push(`#marks.#old${place}`);
     }
+    // Whoever last knew the marks when its attempt began takes none away that is still there, and hundreds of them would
+    // fill the row beyond what one expression can clear. On a row that is full, one goes for each that comes.
+    this.values[":full"] = attribute(2 * marksMax);
+    const oneGoes = old.length === 0 ? "" : " OR attribute_exists(#marks.#old0)";
+    this.asks.push(`(size(#marks) < :full${oneGoes})`);
   }
 
   write(): Write {

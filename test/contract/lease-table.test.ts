@@ -566,6 +566,24 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
       expect(await charge(ledger, "a39", 2, 9_000)).toEqual({ kind: "already" });
     });
 
+    test("forget the others also by writers who last knew them when they began", async () => {
+      const [ledger, big] = [newLedger(), { tokensPerMinute: 4_000_000 }];
+      const seen: (Clocks | undefined)[] = [];
+      const ids = Array.from({ length: 50 }, (_, index) => `a${index}`);
+      for (const round of [1, 2]) {
+        for (const [place, id] of ids.entries()) {
+          const answer = await table.charge(ledger, { id: `${id}-${round}`, tokens: 100 }, big, 1_000, seen[place]);
+          seen[place] = answer.kind === "charged" ? answer.clocks : undefined;
+        }
+        for (const [place, id] of ids.entries())
+          seen[place] = await table.settle(ledger, { id: `${id}-${round}`, tokens: 40 }, big, 1_000, seen[place]);
+      }
+      const { charged = {}, settled = {}, tokensAtMs } = await table.readClocks(ledger);
+      expect(Object.keys(charged).length).toBeLessThanOrEqual(32);
+      expect(Object.keys(settled).length).toBeLessThanOrEqual(32);
+      expect(tokensAtMs).toBeCloseTo(1_000 + 100 * 60 * 0.0165, 6);
+    });
+
     test("bear ids that begin with anything", async () => {
       const ledger = newLedger();
       for (const id of ["-_9zAZ", "0", "charged", "__proto"]) await charge(ledger, id, 1, 1_000);
