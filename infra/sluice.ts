@@ -9,8 +9,8 @@ import { checkConfig, ConfigError } from "../lib/config.ts";
 import type { ConfigInput } from "../lib/config.ts";
 import type { Config } from "../lib/core/config.ts";
 import { lanes } from "../lib/core/lane.ts";
-import { idleLimits } from "../lib/core/ledgers.ts";
 import type { Lane } from "../lib/core/lane.ts";
+import { idleLimits } from "../lib/core/ledgers.ts";
 import { outputsPrefix, paramsPrefix } from "../lib/core/limits.ts";
 import { bundleFunction } from "./bundle.ts";
 import { laneMapping } from "./concurrency.ts";
@@ -49,16 +49,16 @@ export class Sluice extends Construct {
     super(scope, id);
     const { queues = {}, removalPolicy = RemovalPolicy.RETAIN, logRetention = RetentionDays.ONE_MONTH } = props;
     this.config = checkConfig(props.config);
-    const idle = unenforced(this.config);
-    if (idle.length > 0)
+    const notYet = unenforced(this.config);
+    if (notYet.length > 0)
       throw new ConfigError(
-        `Nothing enforces these settings yet, so that they would limit nothing; leave them out: ${idle.join(", ")}`,
+        `Nothing enforces these settings yet, so that they would limit nothing; leave them out: ${notYet.join(", ")}`,
       );
-    const neverBinding = idleLimits(this.config);
-    if (neverBinding.length > 0)
+    const idle = idleLimits(this.config);
+    if (idle.length > 0)
       Annotations.of(this).addInfoV2(
         "sluice:neverBinding",
-        `These limits cannot bind, for what they cover never has as many leases out; no ledger is made for them: ${neverBinding.join(", ")}`,
+        `These limits cannot bind, for what they cover never has as many leases out; no ledger is made for them: ${idle.join(", ")}`,
       );
     const { ttlDays } = this.config.replies;
 

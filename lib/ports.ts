@@ -84,7 +84,7 @@ export interface CompleteAsk {
   readonly progress: Progress;
 }
 
-/** The lease table's rows: pages, heads, breakers and operators' words. The protocol over them is `worker/lease-desk.ts`. */
+/** The lease table's rows: pages, heads, quotas' clocks, breakers and operators' words. The protocol over them is `worker/lease-desk.ts`. */
 export interface LeaseTable {
   /** Takes all ids or none, where that keeps the page within `cap` or all are in it already: an entry keeps its expiry. */
   take(ref: PageRef, ids: readonly string[], cap: number, untilMs: number): Promise<Taken>;
@@ -113,7 +113,7 @@ export interface LeaseTable {
   settle(ledger: string, unused: Charge, quota: Quota, nowMs: number, seen?: Clocks): Promise<Clocks>;
   /** The clocks as they are, consistent; for operators and tests. */
   readClocks(ledger: string): Promise<Clocks>;
-  /** A page as it is, consistent; for operators and tests. */
+  /** A page as it is, consistent. */
   readPage(ref: PageRef): Promise<Page | undefined>;
 }
 

@@ -28,6 +28,7 @@ export type Exhausted =
 const probeWaitMsMax = 2_000;
 /** A head is read once a second: who wakes earlier reads the same pause again. A clock admits one after the other too. */
 const pauseMsMin = 1_000;
+
 /**
  * What follows when no step has answered. A job waits here for what ends within moments, else in SQS, and fails only
  * without hope, life or time; of several outcomes the most hopeful decides, the one whose cause ends soonest.

@@ -10,7 +10,7 @@ export interface PageRef {
 /** The leases on a page: lease id → expiry in epoch ms. The count is never stored, it is the map's size. */
 export type Page = Readonly<Record<string, number>>;
 
-/** The permit for one attempt. `expiresAtMs` is what the table answered, not what was sent. */
+/** The permit for one attempt under one limit. `expiresAtMs` is what the table answered, not what was sent. */
 export interface Lease {
   readonly id: string;
   readonly ref: PageRef;
@@ -18,7 +18,7 @@ export interface Lease {
 }
 
 export const headFields = ["lim", "cutAtMs", "cutFrom", "raisedAtMs", "pausedUntilMs"] as const;
-/** What is learned and told about a ledger; absent fields have never been written. */
+/** What is learned about a ledger; absent fields have never been written. */
 export type Head = { readonly [Field in (typeof headFields)[number]]?: number };
 
 /** Who asks for how much: the ledger's configured maximum and the lane's share decide the cap. */

@@ -1,3 +1,4 @@
+import { stepParts } from "../core/config.ts";
 import { errorName } from "../core/error-name.ts";
 import type { Wanted } from "../core/ledgers.ts";
 import { ledgerKind } from "../core/ledgers.ts";
@@ -233,10 +234,8 @@ export class LeaseDesk {
 }
 
 /** A target's ledger bears the name of its step. */
-function tagsOf({ target: step, asks }: Wanted): Tags {
-  const [model = step, target] = step.split("@");
-  const lane = asks[0]?.lane;
-  return { model, ...(lane === undefined ? {} : { lane }), ...(target === undefined ? {} : { target }) };
+function tagsOf({ target, asks: [ask] }: Wanted): Tags {
+  return { ...stepParts(target), ...(ask && { lane: ask.lane }) };
 }
 
 /** Whose limit is full is told where it is not the target's own. */

@@ -1,3 +1,4 @@
+import { stepParts } from "../core/config.ts";
 import type { Lease, LeaseAsk, NoLease, PageRef } from "../core/lease.ts";
 import { holderStopsAtMs, laneCap, pageCap, pageCount } from "../core/lease.ts";
 import { limitOf, raise } from "../core/limit.ts";
@@ -214,7 +215,7 @@ export class LeaseLine {
     const changed = await this.#board.change(this.#ledger, (head) => raise(head, bounds, out, nowMs));
     if (changed === undefined) return;
     const [from, to] = [limitOf(changed.seen, bounds), limitOf(changed.next, bounds)];
-    this.#world.telemetry.note({ kind: "limit-raised", from, to });
+    this.#world.telemetry.note({ ...stepParts(this.#ledger), kind: "limit-raised", from, to });
   }
 
   /** Full: whoever has waited long enough goes, the others sleep until the next look. */

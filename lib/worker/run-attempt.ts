@@ -17,7 +17,7 @@ import { Infrastructure } from "./trouble.ts";
 
 export type Tried = { readonly kind: "no-lease"; readonly why: NoLease; readonly waitMs: number } | Attempted;
 
-/** One request to Bedrock under one lease. Every way out returns the lease before anything may sleep. */
+/** One request to Bedrock, under a lease of every limit that applies. Every way out returns them before anything sleeps. */
 export async function runAttempt(
   run: Run,
   step: Step,

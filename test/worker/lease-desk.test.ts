@@ -706,7 +706,7 @@ describe("a limit below its maximum", () => {
     await over(desk.idle());
     expect(verbs()).toEqual(["take", "take", "writeHead"]);
     expect(await headOf(table, ledger)).toMatchObject({ lim: 5 });
-    expect(noted.at(-1)).toMatchObject({ kind: "limit-raised", from: 4, to: 5 });
+    expect(noted.at(-1)).toEqual({ kind: "limit-raised", model: "fast-text", target: "us-west-2", from: 4, to: 5 });
   });
 
   test.each([
