@@ -46,17 +46,14 @@ export async function processRecord(invocation: Invocation, delivery: Delivery):
   });
 }
 
-/** How long nothing can be tried for the job, as far as is known: until its lane, and then its earliest step, is free. */
+/** How long nothing can be tried for the job, as far as is known: until its earliest step is free, in a lane that is. */
 function pauseOf(worker: Worker, job: Job, steps: readonly Step[]) {
   const { board, world } = worker;
   const nowMs = world.clock.nowMs();
   const laneMs = pausedForMs([board.overrides.lanes.get(job.lane)?.pausedUntilMs], nowMs);
-  const open = steps.map((step) => standingOf(worker, job, step)).filter(({ takenOut }) => !takenOut);
-  const stepsMs = pausedForMs(
-    open.map(({ pausedUntilMs }) => pausedUntilMs),
-    nowMs,
-  );
-  return { pausedMs: open.length === 0 ? laneMs : Math.max(laneMs, stepsMs), lanePaused: laneMs > 0 };
+  const open = steps.map((step) => standingOf(worker, job, step)).filter(({ takenOut }) => takenOut !== true);
+  const untilMs = open.map(({ pausedUntilMs }) => pausedUntilMs);
+  return { pausedMs: open.length === 0 ? laneMs : pausedForMs(untilMs, nowMs), lanePaused: laneMs > 0 };
 }
 
 /** A model that this worker does not know may be known to a worker of another version: the message waits for it. */

@@ -1,21 +1,18 @@
 import type { Job } from "../core/job.ts";
 import { leaseAsks } from "../core/ledgers.ts";
 import { effective } from "../core/override.ts";
-import type { Step } from "../core/plan.ts";
+import type { Step, StepFacts } from "../core/plan.ts";
 import type { Worker } from "./invocation.ts";
 
-/** Whether a job may be tried on a step, as far as its ledgers and the operators say. Times are epoch ms. */
-export interface Standing {
-  readonly takenOut: boolean;
-  readonly pausedUntilMs?: number;
-}
-
-/** The later of two pauses counts: that of the throttled ledger and that of an operator. */
+/**
+ * What the target's ledger and the operators say of a job on a step. The later of two pauses counts: that of a throttle
+ * and that of an operator.
+ */
 export function standingOf(
   { board, config, world }: Pick<Worker, "board" | "config" | "world">,
   job: Pick<Job, "lane" | "operation">,
   step: Step,
-): Standing {
+): Pick<StepFacts, "takenOut" | "pausedUntilMs"> {
   const ledgers = leaseAsks(job, step, config).map(({ ledger }) => ledger);
   const says = effective(ledgers, job.lane, board.overrides, world.clock.nowMs());
   const pausedUntilMs = Math.max(board.head(step.name)?.pausedUntilMs ?? 0, says.kind === "paused" ? says.untilMs : 0);
