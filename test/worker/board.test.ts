@@ -100,7 +100,7 @@ describe("a container's board of heads", () => {
     expect(reads).toEqual([[fast], [fast, smart], [fast, smart]]);
   });
 
-  test("forgets a head that is gone", async () => {
+  test("forgets what a head does not say any more", async () => {
     const { board, table, clock, read, write } = aBoard();
     await write(fast, { lim: 7 });
     await read();

@@ -144,7 +144,7 @@ function fullestMinute(atMs: readonly number[]): number {
 }
 
 test.each([1, 2])(
-  "600 requests a minute under 1.5 × demand are never exceeded in any 60 s, and nine tenths are used (seed %i)",
+  "600 requests a minute under 1.5 × demand are never exceeded in any 60 s, and nearly nine tenths are used (seed %i)",
   async (seed) => {
     const { newDesk, clock, out } = someDesks(ledgers, { seed });
     const [desks, minutes] = [Array.from({ length: 10 }, newDesk), 3];

@@ -42,7 +42,7 @@ const out = async ({ world }: Service, ledgers: readonly string[]) =>
   );
 
 describe("a quota of tokens a minute", () => {
-  test("is charged before the request and given what the answer did not use", async () => {
+  test("is charged before the request, and gets back what the answer did not use", async () => {
     const service = aService({ config: config({ tokensPerMinute: 6_000 }), script: answering(20, 80) });
     service.send({ params: params(1_000) });
     const startedAtMs = service.world.clock.nowMs();
