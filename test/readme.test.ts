@@ -63,7 +63,7 @@ describe("the README's numbers are the code's", () => {
       "attempts on a step in one delivery, throttled ones",
       `${limits.attemptsPerStepMax}, ${limits.throttledAttemptsPerStepMax}`,
     ],
-    ["attempts in a job's life (throttled ones are free)", String(limits.attemptsPerLifeMax)],
+    ["attempts in a job's life (throttled ones, failed probes are free)", String(limits.attemptsPerLifeMax)],
     ["longest single sleep in an invocation", seconds(limits.sleepMsMax)],
     ["a claim holds, is extended every", `${seconds(limits.holdMs)}, ${seconds(limits.heartbeatMs)}`],
     ["a lease holds", seconds(limits.leaseMs)],
