@@ -35,21 +35,21 @@ describe("a setting that nothing would enforce is named", () => {
       template({ models: { m: { targets: { t: target } } }, replies: { allow: { taskTokens: true } } }),
     ).toThrow(ConfigError));
 
-  test("a limit that cannot bind is told at synth, and one that can is not", () => {
-    const limits = {
-      operations: { o: { limitMax: 60 } },
-      quotaGroups: { g: { limitMax: 59 } },
-      global: { limitMax: 70 },
-    };
-    const models = { m: { targets: { t: { ...target, limit: { start: 1, max: 60 }, quotaGroup: "g" } } } };
-    const told = Annotations.fromStack(service({ models, ...limits })).findInfo("*", Match.anyValue());
-    expect(told.map(({ entry }) => entry.data)).toEqual([
-      expect.stringContaining("no ledger is made for them: operations.o, global"),
-    ]);
-    expect(
-      Annotations.fromStack(service({ models, quotaGroups: limits.quotaGroups })).findInfo("*", Match.anyValue()),
-    ).toEqual([]);
-  });
-
   test("the repository's own config has none", () => expect(unenforced(checkConfig(own))).toEqual([]));
+});
+
+test("a limit that cannot bind is told at synth, and one that can is not", () => {
+  const limits = {
+    operations: { o: { limitMax: 60 } },
+    quotaGroups: { g: { limitMax: 59 } },
+    global: { limitMax: 70 },
+  };
+  const models = { m: { targets: { t: { ...target, limit: { start: 1, max: 60 }, quotaGroup: "g" } } } };
+  const told = Annotations.fromStack(service({ models, ...limits })).findInfo("*", Match.anyValue());
+  expect(told.map(({ entry }) => entry.data)).toEqual([
+    expect.stringContaining("no ledger is made for them: operations.o, global"),
+  ]);
+  expect(
+    Annotations.fromStack(service({ models, quotaGroups: limits.quotaGroups })).findInfo("*", Match.anyValue()),
+  ).toEqual([]);
 });
