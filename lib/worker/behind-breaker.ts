@@ -1,6 +1,6 @@
 import type { Attempted } from "../core/attempt.ts";
 import { afterAttempt, allows, isProbe, takeProbe } from "../core/breaker.ts";
-import type { Allows } from "../core/breaker.ts";
+import type { Allows, Breaker } from "../core/breaker.ts";
 import { laneLimits, leaseGraceMs } from "../core/limits.ts";
 import type { Step } from "../core/plan.ts";
 import { inTime } from "./in-time.ts";
@@ -24,7 +24,7 @@ export async function behindBreaker(
   act: () => Promise<Tried>,
 ): Promise<TriedBehind> {
   const id = run.clock.newId();
-  const may = await ask(run, step, id, attemptMsMax);
+  const { may, taken } = await ask(run, step, id, attemptMsMax);
   if (may.kind === "no") return { kind: "shut", untilMs: may.untilMs };
 
   let attempted: Attempted | undefined;
@@ -33,25 +33,36 @@ export async function behindBreaker(
     if (tried.kind !== "no-lease") attempted = tried;
     return { ...tried, asProbe: may.kind === "probe" };
   } finally {
-    await inTime(run.invocation, tell(run, step, id, attempted));
+    await inTime(run.invocation, tell(run, step, id, attempted, taken));
   }
 }
 
+interface Door {
+  readonly may: Allows;
+  /** The breaker with our probe, which was written, or may have been. */
+  readonly taken?: Breaker;
+}
+
 /** Whether the attempt may go; `probe`: it has taken it. A breaker that cannot be written keeps nobody away. */
-async function ask(run: Run, { name }: Step, id: string, attemptMsMax: number): Promise<Allows> {
+async function ask(run: Run, { name }: Step, id: string, attemptMsMax: number): Promise<Door> {
   const { board, clock } = run;
   const seen = allows(board.breaker(name), clock.nowMs());
-  if (seen.kind !== "probe") return seen;
+  if (seen.kind !== "probe") return { may: seen };
 
   const expiresAtMs = clock.nowMs() + probeMs(run, attemptMsMax);
-  const taking = board.changeBreaker(name, (stands) => takeProbe(stands, id, clock.nowMs(), expiresAtMs));
-  await inTime(run.invocation, taking);
+  let probing: { readonly taken?: Breaker } = {};
+  const take = (stands: Breaker | undefined) => {
+    const taken = takeProbe(stands, id, clock.nowMs(), expiresAtMs);
+    if (taken !== undefined) probing = { taken };
+    return taken;
+  };
+  await inTime(run.invocation, board.changeBreaker(name, take));
   if (isProbe(board.breaker(name), id)) {
     run.note({ kind: "breaker-probe" }, name);
-    return { kind: "probe" };
+    return { may: { kind: "probe" }, ...probing };
   }
   const stands = allows(board.breaker(name), clock.nowMs());
-  return stands.kind === "no" ? stands : { kind: "yes" };
+  return stands.kind === "no" ? { may: stands } : { may: { kind: "yes" }, ...probing };
 }
 
 /** As long as the attempt may last, its wait for a lease included: it is cut by its bound, the deadline or the bell. */
@@ -61,9 +72,16 @@ function probeMs({ clock, invocation, job }: Run, attemptMsMax: number): number 
   return Math.min(longestMs, job.deadlineAtMs - nowMs, invocation.bellAtMs - nowMs) + leaseGraceMs;
 }
 
-async function tell(run: Run, { name }: Step, id: string, attempted: Attempted | undefined): Promise<void> {
+/** A read may be older than the probe, or its taking was never answered: it is supposed taken until a row says no. */
+async function tell(
+  run: Run,
+  { name }: Step,
+  id: string,
+  attempted: Attempted | undefined,
+  taken: Breaker | undefined,
+): Promise<void> {
   const { board, clock } = run;
-  const changed = await board.changeBreaker(name, (seen) => afterAttempt(seen, id, attempted, clock.nowMs()));
+  const changed = await board.changeBreaker(name, (seen) => afterAttempt(seen, id, attempted, clock.nowMs()), taken);
   if (changed?.next.kind === "open") run.note({ kind: "breaker-opened", untilMs: changed.next.openUntilMs }, name);
   if (changed?.next.kind === "closed" && changed.seen?.kind === "half-open") run.note({ kind: "breaker-closed" }, name);
 }

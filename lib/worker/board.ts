@@ -94,12 +94,13 @@ export class Board {
     return await this.#noting("write a head", this.#heads.change(ledger, change));
   }
 
-  /** The same for a breaker. */
+  /** The same for a breaker; `supposed`: as it must stand, though no read may have shown it yet. */
   async changeBreaker(
     target: string,
     change: (seen: Breaker | undefined) => Breaker | undefined,
+    supposed?: Breaker,
   ): Promise<Changed<Breaker> | undefined> {
-    return await this.#noting("write a breaker", this.#breakers.change(target, change));
+    return await this.#noting("write a breaker", this.#breakers.change(target, change, supposed));
   }
 
   async #noting<T>(what: string, changing: Promise<T>): Promise<T | undefined> {

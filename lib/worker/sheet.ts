@@ -41,10 +41,17 @@ export class Sheet<Row> {
     for (const name of names) if (!this.#learned.has(name)) this.#set(name, read.get(name));
   }
 
-  /** One change of a row at a time: ten that fail together would refuse each other, and most would go unheard. */
-  async change(name: string, change: (seen: Row | undefined) => Row | undefined): Promise<Changed<Row> | undefined> {
+  /**
+   * One change of a row at a time: ten that fail together would refuse each other, and most would go unheard. `supposed`:
+   * the row that is tried as seen first, whatever was read.
+   */
+  async change(
+    name: string,
+    change: (seen: Row | undefined) => Row | undefined,
+    supposed?: Row,
+  ): Promise<Changed<Row> | undefined> {
     const before = this.#changing.get(name) ?? Promise.resolve();
-    const changing = before.then(() => this.#changeNow(name, change));
+    const changing = before.then(() => this.#changeNow(name, change, supposed));
     const over = changing.catch(() => undefined);
     this.#changing.set(name, over);
     void over.then(() => {
@@ -56,9 +63,10 @@ export class Sheet<Row> {
   async #changeNow(
     name: string,
     change: (seen: Row | undefined) => Row | undefined,
+    supposed: Row | undefined,
   ): Promise<Changed<Row> | undefined> {
     for (let tries = 0; tries < changeTriesMax; tries++) {
-      const seen = this.#rows.get(name);
+      const seen = (tries === 0 ? supposed : undefined) ?? this.#rows.get(name);
       const next = change(seen);
       if (next === undefined) return undefined;
       const written = await this.#write(name, seen, next);

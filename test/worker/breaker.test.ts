@@ -335,6 +335,33 @@ describe("a breaker decides no job's fate", () => {
     await service.invoke();
     expect(await breakerOf(service.world)).toBeUndefined();
   });
+
+  test.each<[says: string, effect: Effect | undefined, after: Breaker | undefined]>([
+    ["an answer", undefined, undefined],
+    ["a throttle", { kind: "fail", error: "throttled" }, { kind: "half-open" }],
+  ])("whose probe no read has shown yet hears of %s all the same", async (_says, effect, after) => {
+    let lost = 1;
+    const service = whereWest(effect, {
+      around: (world) => ({
+        ...world,
+        leases: {
+          ...world.leases,
+          writeBreaker: async (...write) => {
+            const written = await world.leases.writeBreaker(...write);
+            return lost-- > 0 ? timeout() : written;
+          },
+          readBoard: async (names) => ({
+            ...(await world.leases.readBoard(names)),
+            breakers: new Map([[target, open(0)]]),
+          }),
+        },
+      }),
+    });
+    await set(service, open(0));
+    service.send();
+    await service.invoke();
+    expect(await breakerOf(service.world)).toEqual(after);
+  });
 });
 
 test("a failure costs one write more, and so does the success after it", async () => {
