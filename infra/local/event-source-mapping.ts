@@ -1,5 +1,9 @@
 /** Lambda's event source mapping for SQS: polls, invokes, deletes. Its rules are `event-source-rules.ts`. */
-import { DeleteMessageBatchCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
+import {
+  ChangeMessageVisibilityBatchCommand,
+  DeleteMessageBatchCommand,
+  ReceiveMessageCommand,
+} from "@aws-sdk/client-sqs";
 import type { DeleteMessageBatchRequestEntry, Message, SQSClient } from "@aws-sdk/client-sqs";
 import type { SQSEvent, SQSRecord } from "aws-lambda";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,7 +21,7 @@ export type MappingNews =
       readonly how: Invoked;
       readonly deleted: number;
     }
-  | { readonly kind: "trouble"; readonly what: "receive" | "delete"; readonly name: string };
+  | { readonly kind: "trouble"; readonly what: "receive" | "hide" | "delete"; readonly name: string };
 
 export interface RunningMapping {
   /** Received and not yet dealt with: gathered, or with a handler. */
@@ -26,6 +30,8 @@ export interface RunningMapping {
   stop(): Promise<void>;
 }
 
+/** What a receive hides. One whose answer is lost must not cost the queue's own visibility, which may be hours. */
+const receivedS = 30;
 const shortPollMs = 100;
 const troublePauseMs = 1_000;
 const deleteTriesMax = 3;
@@ -44,6 +50,7 @@ export function startMapping(
     while (!stopping.signal.aborted) {
       for (const records of eventsOf(await gather())) {
         tell({ kind: "invoking", records });
+        await hide(records);
         const how = await invoke({ Records: [...records] });
         const gone = new Set(acknowledged(records.map(idOf), how, mapping.reportsFailures));
         const deleted = await deleteAll(records.filter((record) => gone.has(record.messageId)));
@@ -74,6 +81,7 @@ export function startMapping(
       QueueUrl: mapping.queueUrl,
       MaxNumberOfMessages: messagesMax,
       WaitTimeSeconds: waitS,
+      VisibilityTimeout: Math.min(receivedS, mapping.visibilityS),
       MessageSystemAttributeNames: ["All"],
       MessageAttributeNames: ["All"],
     });
@@ -84,6 +92,20 @@ export function startMapping(
       tell({ kind: "trouble", what: "receive", name: nameOf(error) });
       await sleep(troublePauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       return [];
+    }
+  }
+
+  /** From here on the messages are as Lambda hands them over. What fails leaves them hidden for less. */
+  async function hide(records: readonly SQSRecord[]): Promise<void> {
+    if (mapping.visibilityS <= receivedS) return;
+    for (let from = 0; from < records.length; from += sqsBatchEntriesMax) {
+      const Entries = records.slice(from, from + sqsBatchEntriesMax).map(({ receiptHandle }, index) => ({
+        Id: String(index),
+        ReceiptHandle: receiptHandle,
+        VisibilityTimeout: mapping.visibilityS,
+      }));
+      const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: mapping.queueUrl, Entries });
+      await sqs.send(command).catch((error: unknown) => tell({ kind: "trouble", what: "hide", name: nameOf(error) }));
     }
   }
 

@@ -15,6 +15,8 @@ export type Invoked =
 export interface Mapping {
   readonly queueUrl: string;
   readonly queueArn: string;
+  /** The queue's own, which a message has when its handler begins. */
+  readonly visibilityS: number;
   readonly batchSize: number;
   readonly windowMs: number;
   /** Invocations at a time. */

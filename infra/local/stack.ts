@@ -34,6 +34,7 @@ export interface Stack {
 
 const account = "000000000000";
 const lambdaTimeoutS = 3;
+const queueVisibilityS = 30;
 const lambdaMemoryMb = 128;
 const mappingBatchSize = 10;
 /** Lambda's bound where a mapping names none. */
@@ -74,7 +75,7 @@ export async function makeStack({ template, assets }: Synthesized, clients: Clie
     const name = functionNamed(textAt(properties, "FunctionName"));
     const fn = functions.find(({ id }) => id === name);
     if (fn === undefined) throw new Error(`the template maps a queue to ${name}, and has no such function`);
-    return { ...functionOf(name, settled(fn), assets), mapping: mappingOf(properties, queueUrls(facts)) };
+    return { ...functionOf(name, settled(fn), assets), mapping: mappingOf(properties, factsByArn(facts)) };
   });
   return { outputs: outputsOf(resolve(template["Outputs"] ?? {}, lookUp)), fed };
 }
@@ -102,7 +103,8 @@ async function makeQueue(id: string, properties: JsonObject, sqs: SQSClient) {
     new CreateQueueCommand({ QueueName, Attributes: Object.fromEntries(attributes) }),
   );
   const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ["QueueArn"] }));
-  return { "": QueueUrl, Arn: Attributes?.["QueueArn"] ?? "", QueueName };
+  const VisibilityTimeout = String(numberAt(properties, "VisibilityTimeout", queueVisibilityS));
+  return { "": QueueUrl, Arn: Attributes?.["QueueArn"] ?? "", QueueName, VisibilityTimeout };
 }
 
 async function makeTable(id: string, properties: JsonObject, dynamo: DynamoDBClient, region: string) {
@@ -156,12 +158,13 @@ function functionOf(name: string, properties: JsonObject, assets: ReadonlyMap<st
   };
 }
 
-function mappingOf(properties: JsonObject, urls: ReadonlyMap<string, string>): Mapping {
+function mappingOf(properties: JsonObject, queues: ReadonlyMap<string, Facts>): Mapping {
   const queueArn = textAt(properties, "EventSourceArn");
   const { FunctionResponseTypes } = properties;
   return {
     queueArn,
-    queueUrl: urls.get(queueArn) ?? "",
+    queueUrl: queues.get(queueArn)?.[""] ?? "",
+    visibilityS: Number(queues.get(queueArn)?.["VisibilityTimeout"]),
     batchSize: numberAt(properties, "BatchSize", mappingBatchSize),
     windowMs: numberAt(properties, "MaximumBatchingWindowInSeconds", 0) * 1_000,
     concurrencyMax: numberAt(objectAt(properties, "ScalingConfig"), "MaximumConcurrency", mappingConcurrencyMax),
@@ -169,8 +172,10 @@ function mappingOf(properties: JsonObject, urls: ReadonlyMap<string, string>): M
   };
 }
 
-function queueUrls(facts: ReadonlyMap<string, Readonly<Record<string, string>>>): ReadonlyMap<string, string> {
-  return new Map([...facts.values()].map((fact) => [fact["Arn"] ?? "", fact[""] ?? ""]));
+type Facts = Readonly<Record<string, string>>;
+
+function factsByArn(facts: ReadonlyMap<string, Facts>): ReadonlyMap<string, Facts> {
+  return new Map([...facts.values()].map((fact) => [fact["Arn"] ?? "", fact]));
 }
 
 function outputsOf(outputs: Json): Record<string, string> {

@@ -46,6 +46,7 @@ interface Setting {
   readonly windowMs?: number;
   readonly concurrencyMax?: number;
   readonly timeoutMs?: number;
+  readonly visibilityS?: number;
   readonly client?: (sqs: SQSClient) => void;
 }
 
@@ -59,8 +60,9 @@ async function given(bodies: readonly string[], setting: Setting, finished: Test
   });
   setting.client?.(sqs);
   const queueName = `q-${++queues}`;
+  const visibilityS = setting.visibilityS ?? 1;
   const created = await sqs.send(
-    new CreateQueueCommand({ QueueName: queueName, Attributes: { VisibilityTimeout: "1" } }),
+    new CreateQueueCommand({ QueueName: queueName, Attributes: { VisibilityTimeout: String(visibilityS) } }),
   );
   const queueUrl = created.QueueUrl ?? "";
   for (const body of bodies) await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body }));
@@ -81,6 +83,7 @@ async function given(bodies: readonly string[], setting: Setting, finished: Test
     {
       queueUrl,
       queueArn: `arn:aws:sqs:us-west-2:000000000000:${queueName}`,
+      visibilityS,
       reportsFailures: true,
       batchSize: setting.batchSize ?? 1,
       windowMs: setting.windowMs ?? 0,
@@ -151,6 +154,23 @@ function refuseFirstDelete(sqs: SQSClient): void {
   );
 }
 
+/** What each call of the mapping hides messages for, in order. */
+function hidings(sqs: SQSClient, heard: string[]): void {
+  sqs.middlewareStack.add(
+    (next, { commandName = "" }) =>
+      async (args) => {
+        const { VisibilityTimeout, Entries } = { Entries: [], VisibilityTimeout: undefined, ...args.input } as {
+          VisibilityTimeout?: number;
+          Entries: { VisibilityTimeout?: number }[];
+        };
+        const seconds = VisibilityTimeout ?? Entries[0]?.VisibilityTimeout;
+        if (seconds !== undefined) heard.push(`${commandName.replace(/Message.*/, "")} ${seconds}`);
+        return await next(args);
+      },
+    { step: "initialize" },
+  );
+}
+
 /** Throws at the first call of each command, as an SQS that nobody reaches. */
 function refuseFirstCalls(sqs: SQSClient): void {
   const refused = new Set<string>();
@@ -211,6 +231,20 @@ describe.concurrent("the event source mapping", () => {
     await at.sqs.send(new SendMessageCommand({ QueueUrl: at.queueUrl, MessageBody: "b" }));
     await until(() => invocations(told).length === 1);
     expect(story(told)).toEqual(["a#1 b#1 returned, 2 deleted"]);
+  });
+
+  test("receives for half a minute, and hands over for the queue's own visibility", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const heard: string[] = [];
+    const client = (sqs: SQSClient) => hidings(sqs, heard);
+    const { told } = await given(["ok"], { visibilityS: 600, client }, onTestFinished);
+    await until(() => invocations(told).length === 1);
+    expect(heard.filter((call) => call.startsWith("Change"))).toEqual(["Change 600"]);
+    expect(heard.indexOf("Change 600")).toBe(
+      heard.findLastIndex((call, at) => call === "Receive 30" && at < heard.indexOf("Change 600")) + 1,
+    );
   });
 
   test("keeps an environment warm, and gives it the function's time and variables alone", async ({

@@ -43,6 +43,7 @@ describe("after an invocation", () => {
 const calm: Mapping = {
   queueUrl: "q",
   queueArn: "arn:aws:sqs:us-west-2:000000000000:q",
+  visibilityS: 30,
   concurrencyMax: 2,
   reportsFailures: true,
   batchSize: 10,
