@@ -2,9 +2,9 @@
 import { GetQueueAttributesCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 
 import { createLeaseTable } from "../../lib/aws/lease-table.ts";
-import { targetsOf } from "../../lib/core/config.ts";
 import { lanes } from "../../lib/core/lane.ts";
 import { pageCount } from "../../lib/core/lease.ts";
+import { ledgersOf } from "../../lib/core/ledgers.ts";
 import { outputOf, queueUrl } from "./service.ts";
 import type { Service } from "./service.ts";
 
@@ -42,8 +42,8 @@ export async function reasonsParked(service: Service): Promise<readonly string[]
 export async function leasesOut(service: Service): Promise<number> {
   const { clients, config } = service;
   const table = createLeaseTable(clients.dynamo, outputOf(service, "leaseTableName"));
-  const refs = targetsOf(config).flatMap(({ step, target }) =>
-    Array.from({ length: pageCount(target.limit.max) }, (_, page) => ({ ledger: step, page })),
+  const refs = [...ledgersOf(config)].flatMap(([ledger, limitMax]) =>
+    Array.from({ length: pageCount(limitMax) }, (_, page) => ({ ledger, page })),
   );
   const pages = await Promise.all(refs.map((ref) => table.readPage(ref)));
   const nowMs = Date.now();

@@ -59,9 +59,10 @@ export function leaseAsks(
   ].toSorted((a, b) => a.limitMax - b.limitMax);
 }
 
-/** Every ledger that a config can take a lease from. */
-export function ledgersOf(config: Config): string[] {
-  return [...targetsOf(config).map(({ step }) => step), ...sharedLimits(config).keys()];
+/** Every ledger that a config can take a lease from, and its configured maximum. */
+export function ledgersOf(config: Config): ReadonlyMap<string, number> {
+  const targets = targetsOf(config).map(({ step, target }) => [step, target.limit.max] as const);
+  return new Map([...targets, ...sharedLimits(config)]);
 }
 
 /**

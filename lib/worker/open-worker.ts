@@ -19,7 +19,7 @@ export interface Identity {
 /** A container's worker on a World. It asks nobody: whatever is wrong below shows with the first record. */
 export function openWorker(world: World, config: Config, identity: Identity): Worker {
   const board = new Board(world, {
-    ledgers: ledgersOf(config),
+    ledgers: [...ledgersOf(config).keys()],
     targets: targetsOf(config).map(({ step }) => step),
     models: Object.keys(config.models),
   });

@@ -139,7 +139,10 @@ describe("a limit that cannot bind has no ledger", () => {
     const config = aConfig(facts);
     expect([...sharedLimits(config).keys()]).toEqual(ledgers);
     expect(idleLimits(config)).toEqual(idle);
-    expect(ledgersOf(config)).toEqual([...targetsOf(config).map(({ step }) => step), ...ledgers]);
+    expect([...ledgersOf(config)]).toEqual([
+      ...targetsOf(config).map(({ step, target }) => [step, target.limit.max]),
+      ...sharedLimits(config),
+    ]);
   });
 
   test("whatever a config says: what keeps to the ledgers that are made keeps to all limits", () => {
