@@ -21,8 +21,7 @@ const freshMs = 1_000;
  */
 export class Board {
   readonly #world: Pick<World, "clock" | "leases" | "telemetry">;
-  readonly #names: Omit<BoardNames, "ledgers">;
-  readonly #ledgers: Set<string>;
+  readonly #names: BoardNames;
   readonly #heads: Sheet<Head>;
   readonly #breakers: Sheet<Breaker>;
   #overrides = noOverrides;
@@ -33,10 +32,9 @@ export class Board {
   #unreadable = false;
 
   /** Of what the config knows, read together. */
-  constructor(world: Pick<World, "clock" | "leases" | "telemetry">, names: Partial<Omit<BoardNames, "lanes">> = {}) {
+  constructor(world: Pick<World, "clock" | "leases" | "telemetry">, names: Partial<Omit<BoardNames, "lanes">>) {
     this.#world = world;
-    this.#names = { targets: names.targets ?? [], models: names.models ?? [], lanes };
-    this.#ledgers = new Set(names.ledgers);
+    this.#names = { ledgers: [], targets: [], models: [], ...names, lanes };
     this.#heads = new Sheet(sameHead, async (ledger, seen, next) => {
       const written = await world.leases.writeHead(ledger, seen, next);
       return written.kind === "written" ? written : { kind: "refused", stands: written.head };
@@ -48,13 +46,7 @@ export class Board {
   }
 
   /** Answers when the board is at most a second old, or could not be read. Callers at the same time share one request. */
-  async read(ledgers: readonly string[] = []): Promise<void> {
-    const strange = ledgers.filter((ledger) => !this.#ledgers.has(ledger));
-    if (strange.length > 0) {
-      await this.#reading; // began without them
-      for (const ledger of strange) this.#ledgers.add(ledger);
-      this.#readAtMs = -Infinity;
-    }
+  async read(): Promise<void> {
     if (this.#reading === undefined && this.#world.clock.nowMs() - this.#readAtMs < freshMs) return;
     this.#reading ??= this.#readAll().finally(() => {
       this.#reading = undefined;
@@ -116,15 +108,14 @@ export class Board {
 
   async #readAll(): Promise<void> {
     const { clock, leases, telemetry } = this.#world;
-    const names: BoardNames = { ...this.#names, ledgers: [...this.#ledgers] };
     this.#heads.beginRead();
     this.#breakers.beginRead();
     // Also when it fails: an engine in trouble is not asked more often.
     this.#readAtMs = clock.nowMs();
     try {
-      const { heads, breakers, written } = await leases.readBoard(names);
-      this.#heads.endRead(names.ledgers, heads);
-      this.#breakers.endRead(names.targets, breakers);
+      const { heads, breakers, written } = await leases.readBoard(this.#names);
+      this.#heads.endRead(this.#names.ledgers, heads);
+      this.#breakers.endRead(this.#names.targets, breakers);
       const { overrides, troubles } = readOverrides(written, (name) => this.#isKnown(name));
       this.#overrides = overrides;
       this.#tell(troubles);

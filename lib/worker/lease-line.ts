@@ -115,14 +115,14 @@ export class LeaseLine {
   async #poll(): Promise<void> {
     try {
       // A tick first, so that all who come together are served by one write.
-      await Promise.all([this.#world.clock.sleep(0), this.#board.read([this.#ledger])]);
+      await Promise.all([this.#world.clock.sleep(0), this.#board.read()]);
       if (this.#world.clock.nowMs() - this.#fullAtMs > crowdedMs) this.#fullRounds = 0;
       if ([...this.#waiting].every(({ rounds }) => rounds > 0)) await this.#pause(this.#fullRounds++);
       while (this.#waiting.size > 0) {
         this.#looking = this.#round();
         if ((await this.#looking) === "served") this.#fullRounds = 0;
         else await this.#pause(this.#fullRounds++);
-        if (this.#waiting.size > 0) await this.#board.read([this.#ledger]);
+        if (this.#waiting.size > 0) await this.#board.read();
       }
     } catch (error) {
       // A bug of ours must leave nobody waiting.

@@ -40,8 +40,8 @@ function aBoard(ledgers: readonly string[] = [fast]) {
     { clock, leases, telemetry: { note: (event) => noted.push(event) } },
     { ledgers, targets: ledgers },
   );
-  const read = async (...asked: string[]) => {
-    const reading = board.read(asked);
+  const read = async () => {
+    const reading = board.read();
     await clock.advance(4);
     await reading;
   };
@@ -75,7 +75,7 @@ describe("a container's board of heads", () => {
 
   test("asks once for all who ask at the same time", async () => {
     const { board, clock, reads } = aBoard();
-    const all = Promise.all([board.read(), board.read([fast]), board.read()]);
+    const all = Promise.all([board.read(), board.read(), board.read()]);
     await clock.advance(4);
     await all;
     expect(reads).toHaveLength(1);
@@ -89,15 +89,6 @@ describe("a container's board of heads", () => {
     const seen = board.read().then(() => board.head(fast));
     await clock.advance(2);
     expect(await seen).toEqual({ lim: 7 });
-  });
-
-  test("reads a ledger that the config does not name at once, and from then on with the others", async () => {
-    const { reads, clock, read } = aBoard();
-    await read();
-    await read(smart);
-    await clock.advance(1_000);
-    await read();
-    expect(reads).toEqual([[fast], [fast, smart], [fast, smart]]);
   });
 
   test("forgets what a head does not say any more", async () => {

@@ -19,7 +19,7 @@ export interface Site {
 
 /** A way to share a limit among workers: what they have in common, and a desk for each. */
 export interface Protocol {
-  open(site: Site): Desk;
+  open(site: Site, ledger: string): Desk;
   /** Leases that the table still holds against others. */
   left(ledger: string, limitMax: number, nowMs: number): Promise<number>;
 }
@@ -28,9 +28,9 @@ export interface Protocol {
 export function pages(): Protocol {
   const rows = createRows();
   return {
-    open({ clock, client, note }) {
+    open({ clock, client, note }, ledger) {
       const world = { clock, leases: leaseTableOver(client, rows), telemetry: { note } };
-      return new LeaseDesk(world, new Board(world));
+      return new LeaseDesk(world, new Board(world, { ledgers: [ledger] }));
     },
     async left(ledger, limitMax, nowMs) {
       const numbers = Array.from({ length: pageCount(limitMax) }, (_, page) => page);

@@ -124,7 +124,7 @@ export async function simulate(scenario: Scenario, protocol: Protocol): Promise<
   /** A container, from its start to the end of the run or its death. */
   const live = async ({ lane, batch = 1, idleMsMean = 0 }: Crew, death: AbortSignal) => {
     const own = mortal(clock, (dice() * 2 - 1) * skewMsMax, death);
-    const desk = protocol.open({ clock: own, client: new Client(service, own, dice, faults), dice, note });
+    const desk = protocol.open({ clock: own, client: new Client(service, own, dice, faults), dice, note }, ledger);
     for (;;) {
       await own.sleep(exponential(dice, betweenMsMean) + (idleMsMean > 0 ? exponential(dice, idleMsMean) : 0));
       if (clock.nowMs() >= untilMs) return;
