@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { features, ops, serviceTiers, stepParts, targetsOf } from "./core/config.ts";
 import type { Config, FallbackConfig, LaneConfig, ModelConfig } from "./core/config.ts";
+import { countedAs } from "./core/count-tokens.ts";
 import type { Lane } from "./core/lane.ts";
 import { lanes } from "./core/lane.ts";
 import { laneLimits, replyInlineBytesMax, replyTtlDaysDefault } from "./core/limits.ts";
@@ -43,7 +44,7 @@ export function checkConfig(input: unknown): Config {
   const read = configSchema.safeParse(input, { error: phrase });
   if (!read.success) throw refused(read.error.issues.flatMap((issue) => problemsOf(issue)));
 
-  const relations = [chains, arns, groups, windows, budgets];
+  const relations = [chains, arns, groups, windows, counts, budgets];
   const problems = relations.flatMap((relation) => [...relation(read.data)]);
   if (problems.length > 0) throw refused(problems);
   return frozen(read.data);
@@ -102,6 +103,7 @@ const target = z.strictObject({
   requestsPerMinute: count.exactOptional(),
   burndown: z.number().gt(0).exactOptional(),
   contextWindow: count.exactOptional(),
+  countTokens: z.literal(true).exactOptional(),
   maxTokens: count,
   typicalMs: count.exactOptional(),
   quotaGroup: z.string().exactOptional(),
@@ -292,6 +294,17 @@ function* windows(config: Config): Generator<Problem> {
   for (const { path, target: at } of targetsIn(config)) {
     if (at.contextWindow !== undefined && at.maxTokens > at.contextWindow)
       yield { path: [...path, "maxTokens"], message };
+  }
+}
+
+function* counts(config: Config): Generator<Problem> {
+  const noModel = "needs the model's id, which this ARN does not tell; give baseModelId, or remove countTokens";
+  const noUse = "has nothing to hold a count against; set contextWindow or tokensPerMinute, or remove it";
+  for (const { path, target: at } of targetsIn(config)) {
+    if (at.countTokens === undefined) continue;
+    if (countedAs(at) === undefined) yield { path: [...path, "countTokens"], message: noModel };
+    if (at.contextWindow === undefined && at.tokensPerMinute === undefined)
+      yield { path: [...path, "countTokens"], message: noUse };
   }
 }
 
