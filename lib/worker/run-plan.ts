@@ -152,7 +152,7 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
 
 /** Nothing but an estimate speaks against the step: a count is what there is still to know. */
 function isWorthCounting(run: Run, step: Step, walk: Walk): boolean {
-  if (!wantsCount(step) || run.cutBy !== undefined) return false;
+  if (!wantsCount(step)) return false;
   const reason = skipReason(step, factsOf(run, step, walk));
   return reason === undefined || (reason.kind === "prompt-too-long" && reason.estimated);
 }

@@ -182,6 +182,19 @@ describe("without a count the estimate serves", () => {
     expect(service.world.noted.filter(({ kind }) => kind === "trouble")).toEqual([]);
   });
 
+  test("and none for a job whose cancel is heard meanwhile", async () => {
+    const slowly: Rules[number] = { when: { op: "converse" }, do: { kind: "fail", error: "denied" }, latency: 9_000 };
+    const [hanging] = notCounting({ kind: "hang" }).rules ?? [];
+    const script: ScriptText = { rules: [...(hanging ? [hanging] : []), slowly] };
+    const service = aService({ config: config({}, counted), script });
+    service.send();
+    service.world.clock.after(9_500, () => void service.world.jobs.askCancel("j-1", t0));
+    await service.invoke();
+    expect(asked(service)).toEqual(["ask us-west-2", "count us-east-1"]);
+    expect(service.reply()).toMatchObject({ ok: false, status: "cancelled" });
+    expect(service.world.clock.nowMs() - t0).toBe(10_000); // by the heartbeat
+  });
+
   test("and a count that never settles keeps no claim from being given back", async () => {
     const around = (world: MemoryWorld): World => ({
       ...world,
