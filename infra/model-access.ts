@@ -2,6 +2,7 @@ import { ArnFormat, Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import { ConfigError } from "../lib/config.ts";
+import { countedAs } from "../lib/core/count-tokens.ts";
 import { targetsOf } from "../lib/core/config.ts";
 import type { Config, TargetConfig } from "../lib/core/config.ts";
 import { readModelId } from "../lib/core/model-id.ts";
@@ -34,12 +35,26 @@ export function modelStatements(scope: Construct, config: Config): PolicyStateme
   const direct = places.filter(({ modelId }) => named(modelId).kind === "model");
   const indirect = places.filter(({ modelId }) => named(modelId).kind !== "model");
 
-  const statements = [...Map.groupBy(indirect, ({ modelId }) => modelId)].flatMap(([modelId, callers]) =>
-    indirectly(scope, named(modelId), callers),
-  );
+  const statements = [
+    ...counting(scope, places),
+    ...[...Map.groupBy(indirect, ({ modelId }) => modelId)].flatMap(([modelId, callers]) =>
+      indirectly(scope, named(modelId), callers),
+    ),
+  ];
   if (direct.length === 0) return statements;
   const resources = unique(direct.map(({ region, modelId }) => modelArn(scope, region, modelId)));
   return [...statements, new PolicyStatement({ actions: invoke, resources })];
+}
+
+/** The right to have prompts counted, which is asked of the model itself, never of a profile. */
+function counting(scope: Construct, places: readonly Place[]): PolicyStatement[] {
+  const resources = places.flatMap((place) => {
+    const modelId = place.countTokens === true ? countedAs(place) : undefined;
+    return modelId === undefined ? [] : [modelArn(scope, place.region, modelId)];
+  });
+  return resources.length === 0
+    ? []
+    : [new PolicyStatement({ actions: ["bedrock:CountTokens"], resources: unique(resources) })];
 }
 
 /** What is called under one id that is no foundation model's, and what Bedrock calls behind it. */

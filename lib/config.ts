@@ -1,8 +1,9 @@
 import * as z from "zod";
-import { features, ops, serviceTiers, stepParts, targetsOf } from "./core/config.ts";
-import type { Config, FallbackConfig, LaneConfig, ModelConfig } from "./core/config.ts";
+import { problemsIn } from "./core/config-problems.ts";
+import type { Problem } from "./core/config-problems.ts";
+import { features, ops, serviceTiers } from "./core/config.ts";
+import type { Config, LaneConfig, ModelConfig } from "./core/config.ts";
 import type { Lane } from "./core/lane.ts";
-import { lanes } from "./core/lane.ts";
 import { laneLimits, replyInlineBytesMax, replyTtlDaysDefault } from "./core/limits.ts";
 import { readModelId } from "./core/model-id.ts";
 
@@ -43,15 +44,9 @@ export function checkConfig(input: unknown): Config {
   const read = configSchema.safeParse(input, { error: phrase });
   if (!read.success) throw refused(read.error.issues.flatMap((issue) => problemsOf(issue)));
 
-  const relations = [chains, arns, groups, windows, budgets];
-  const problems = relations.flatMap((relation) => [...relation(read.data)]);
+  const problems = problemsIn(read.data);
   if (problems.length > 0) throw refused(problems);
   return frozen(read.data);
-}
-
-interface Problem {
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
 }
 
 /** A config, or what a stack was given beside it, that cannot work; `message` says why and what to do. */
@@ -59,12 +54,18 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
+function frozen<Value>(value: Value): Value {
+  if (typeof value === "object" && value !== null) {
+    for (const inner of Object.values(value)) frozen(inner);
+    Object.freeze(value);
+  }
+  return value;
+}
+
 function refused(problems: readonly Problem[]): ConfigError {
   const lines = problems.map(({ path, message }) => `  ${path.join(".") || "config"}: ${message}`);
   return new ConfigError(["The config cannot be used:", ...lines].join("\n"));
 }
-
-// The shape.
 
 // `@` joins model and target to a step's name, `#` parts the keys of the lease table: a name may hold neither.
 const name = z
@@ -102,6 +103,7 @@ const target = z.strictObject({
   requestsPerMinute: count.exactOptional(),
   burndown: z.number().gt(0).exactOptional(),
   contextWindow: count.exactOptional(),
+  countTokens: z.literal(true).exactOptional(),
   maxTokens: count,
   typicalMs: count.exactOptional(),
   quotaGroup: z.string().exactOptional(),
@@ -212,117 +214,4 @@ function problemsOf(issue: z.core.$ZodIssue, under: readonly PropertyKey[] = [])
   );
   if (meant !== undefined) return meant.flatMap((inner) => problemsOf(inner, path));
   return [{ path, message: "must be a step, `model` or `model@target`, or an object with `step`" }];
-}
-
-// The relations.
-
-function* chains(config: Config): Generator<Problem> {
-  for (const [alias, { fallback: chain = [] }] of Object.entries(config.models)) {
-    for (const [place, entry] of chain.entries()) {
-      const path = ["models", alias, "fallback", place];
-      const fault = unknownStep(config, stepOf(entry)) ?? comesBack(config, alias, modelOf(entry));
-      if (fault !== undefined) yield { path, message: fault };
-    }
-  }
-}
-
-function stepOf(entry: FallbackConfig): string {
-  return typeof entry === "string" ? entry : entry.step;
-}
-
-function modelOf(entry: FallbackConfig): string {
-  return stepParts(stepOf(entry)).model;
-}
-
-function unknownStep(config: Config, step: string): string | undefined {
-  const [alias = "", key, ...rest] = step.split("@");
-  const targets = own(config.models, alias)?.targets;
-  if (targets === undefined || rest.length > 0) return `names no model of this config; known: ${known(config.models)}`;
-  if (key === undefined || own(targets, key) !== undefined) return undefined;
-  return `names no target of ${alias}; known: ${known(targets)}`;
-}
-
-/** The way from a fallback back to the model it stands in for: a chain must end. Told once, by the circle's first model. */
-function comesBack(config: Config, alias: string, start: string): string | undefined {
-  const order = Object.keys(config.models);
-  const ways: string[][] = [[start]];
-  const seen = new Set<string>();
-  for (let way = ways.pop(); way !== undefined; way = ways.pop()) {
-    const at = way.at(-1) ?? "";
-    if (at === alias) return `comes back: ${[alias, ...way].join(" → ")}; remove one of these fallbacks`;
-    if (seen.has(at) || order.indexOf(at) < order.indexOf(alias)) continue;
-    seen.add(at);
-    for (const entry of own(config.models, at)?.fallback ?? []) ways.push([...way, modelOf(entry)]);
-  }
-  return undefined;
-}
-
-/** Whether what stands beside a modelId goes with it: an ARN lies in one region, and does not tell its model. */
-function* arns(config: Config): Generator<Problem> {
-  for (const { path, target: at } of targetsIn(config)) {
-    const named = readModelId(at.modelId);
-    if (named?.kind !== "own") {
-      const message = "stands beside a modelId that is no ARN and tells the model itself; remove it";
-      if (at.baseModelId !== undefined) yield { path: [...path, "baseModelId"], message };
-      continue;
-    }
-    if (named.region !== at.region) {
-      const message = `is an ARN in ${named.region}; set region to that, or name one in ${at.region}`;
-      yield { path: [...path, "modelId"], message };
-    }
-    if (named.what === "application-inference-profile" && at.baseModelId === undefined) {
-      const message = "is missing; give the id of the model or inference profile that the application's was made from";
-      yield { path: [...path, "baseModelId"], message };
-    }
-  }
-}
-
-function* groups(config: Config): Generator<Problem> {
-  for (const { path, target: at } of targetsIn(config)) {
-    if (at.quotaGroup === undefined || own(config.quotaGroups, at.quotaGroup) !== undefined) continue;
-    yield {
-      path: [...path, "quotaGroup"],
-      message: `names no quota group; add it to quotaGroups; known: ${known(config.quotaGroups)}`,
-    };
-  }
-}
-
-function* windows(config: Config): Generator<Problem> {
-  const message = "must not be above contextWindow, input and output share it; lower it";
-  for (const { path, target: at } of targetsIn(config)) {
-    if (at.contextWindow !== undefined && at.maxTokens > at.contextWindow)
-      yield { path: [...path, "maxTokens"], message };
-  }
-}
-
-function* budgets(config: Config): Generator<Problem> {
-  const lane = lanes.find((at) => config.lanes[at].dailyBudgetUsd !== undefined);
-  if (lane === undefined) return;
-  for (const { path, target: at } of targetsIn(config)) {
-    if (at.price !== undefined) continue;
-    yield { path: [...path, "price"], message: `is missing; lanes.${lane}.dailyBudgetUsd cannot be kept without it` };
-  }
-}
-
-function targetsIn(config: Config) {
-  return targetsOf(config).map(({ model: alias, name: key, target: at }) => ({
-    path: ["models", alias, "targets", key],
-    target: at,
-  }));
-}
-
-function own<Value>(record: Readonly<Record<string, Value>>, key: string): Value | undefined {
-  return Object.hasOwn(record, key) ? record[key] : undefined;
-}
-
-function known(record: Readonly<Record<string, unknown>>): string {
-  return Object.keys(record).join(", ") || "none";
-}
-
-function frozen<Value>(value: Value): Value {
-  if (typeof value === "object" && value !== null) {
-    for (const inner of Object.values(value)) frozen(inner);
-    Object.freeze(value);
-  }
-  return value;
 }

@@ -167,7 +167,16 @@ export type Hidden =
 export interface Models {
   /** Settles when the body (or the whole stream) has been read; rejects only when the signal fires, with its reason. */
   ask(request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer>;
+  /**
+   * The input tokens of a request as its model counts them, without running it. Never rejects: a model that does not
+   * count, a failure and a signal that fires leave them unknown; `name` is the error's, or `Aborted`.
+   */
+  countTokens(request: Omit<ModelRequest, "jobId">, signal: AbortSignal): Promise<TokenCount>;
 }
+
+export type TokenCount =
+  | { readonly kind: "counted"; readonly tokens: number }
+  | { readonly kind: "unknown"; readonly name: string };
 
 export interface ModelRequest {
   readonly step: Step;

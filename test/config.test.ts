@@ -9,6 +9,7 @@ const place = {
   contextWindow: 300_000,
   maxTokens: 4_096,
 };
+const { contextWindow: _contextWindow, ...unwindowed } = place;
 const fast = { targets: { "us-west-2": place } };
 const smart = { targets: { "us-west-2": place, "us-east-1": place } };
 const calm = { models: { "fast-text": fast, "smart-text": smart } };
@@ -52,6 +53,16 @@ const refused: [says: string, input: unknown, problem: string][] = [
     "an answer longer than the window",
     at({ maxTokens: 300_001 }),
     `${inTarget}.maxTokens: must not be above contextWindow, input and output share it; lower it`,
+  ],
+  [
+    "a count for a model that nobody names",
+    at({ modelId: profileArn.replace("application-inference-profile", "imported-model"), countTokens: true }),
+    `${inTarget}.countTokens: needs the model's id, which this ARN does not tell; give baseModelId, or remove countTokens`,
+  ],
+  [
+    "a count that nothing is held against",
+    { models: { m: { targets: { t: { ...unwindowed, countTokens: true } } } } },
+    "models.m.targets.t.countTokens: has nothing to hold a count against; set contextWindow or tokensPerMinute, or remove it",
   ],
   [
     "a negative price",
@@ -197,6 +208,8 @@ describe("a config is refused, by path and with the remedy, for", () => {
 
 const accepted: [says: string, input: unknown][] = [
   ["an answer as long as the window", at({ maxTokens: 300_000 })],
+  ["a count to hold against the window", at({ countTokens: true })],
+  ["a count behind an ARN, by its base", at({ modelId: profileArn, baseModelId: place.modelId, countTokens: true })],
   ["a limit that starts at its maximum", at({ limit: { start: 60, max: 60 } })],
   ["an application inference profile, with its base", at({ modelId: profileArn, baseModelId: place.modelId })],
   ...["provisioned-model", "imported-model", "custom-model-deployment"].map((what): [string, unknown] => [

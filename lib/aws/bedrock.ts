@@ -3,6 +3,7 @@ import {
   BedrockRuntimeClient,
   ConverseCommand,
   ConverseStreamCommand,
+  CountTokensCommand,
   InvokeModelCommand,
 } from "@aws-sdk/client-bedrock-runtime";
 import type {
@@ -10,6 +11,7 @@ import type {
   BedrockRuntimeClientConfig,
   BedrockRuntimeClientResolvedConfig,
   ConverseCommandInput,
+  CountTokensInput,
   ServiceInputTypes,
   ServiceOutputTypes,
   TokenUsage,
@@ -17,6 +19,7 @@ import type {
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { noUsage } from "../core/attempt.ts";
 import type { Usage } from "../core/attempt.ts";
+import { countable, countedAs } from "../core/count-tokens.ts";
 import { isObject } from "../core/json.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import { laneLimits } from "../core/limits.ts";
@@ -96,6 +99,21 @@ export function bedrockModels(options: BedrockOptions = {}): BedrockModels {
         if (call.body?.readableEnded === false) call.body.destroy();
       }
     },
+    async countTokens({ step, ...request }, signal) {
+      const modelId = countedAs(step);
+      if (modelId === undefined) return { kind: "unknown", name: "ModelNotNamed" };
+      try {
+        signal.throwIfAborted();
+        const command = new CountTokensCommand({ modelId, input: countInput(request) });
+        const sent = clientIn(step.region).send(command, { abortSignal: signal });
+        const { inputTokens } = await unlessAborted(sent, signal);
+        return inputTokens === undefined
+          ? { kind: "unknown", name: "UnreadableResponse" }
+          : { kind: "counted", tokens: inputTokens };
+      } catch (error) {
+        return { kind: "unknown", name: signal.aborted ? "Aborted" : providerError(error).name };
+      }
+    },
     close: () => requestHandler.destroy(),
   };
 }
@@ -154,6 +172,13 @@ const calls: Readonly<Record<ModelRequest["op"], (call: Call) => Promise<ModelAn
 function converseInput({ step, params, jobId }: ModelRequest): ConverseCommandInput {
   // What the SDK's types demand (messages, say) is for Bedrock to judge: the params are the caller's.
   return { ...withBytes(params), ...taggedBy(jobId, params.requestMetadata), modelId: step.modelId };
+}
+
+function countInput({ op, params }: Pick<ModelRequest, "op" | "params">): CountTokensInput {
+  const input = countable(op, params);
+  return op === "invoke_model"
+    ? { invokeModel: { body: Buffer.from(JSON.stringify(input)) } }
+    : { converse: { ...withBytes(input) } };
 }
 
 const metadataEntriesMax = 16;

@@ -38,6 +38,11 @@ export interface TargetConfig {
   /** Tokens of the quota that an output token costs; absent: as AWS tells it of the model. */
   readonly burndown?: number;
   readonly contextWindow?: number;
+  /**
+   * Has prompts counted by Bedrock's CountTokens, where the model has it; absent: they are estimated. Only a count may
+   * refuse a job for a `contextWindow`, and it makes exact what is set aside of `tokensPerMinute`.
+   */
+  readonly countTokens?: true;
   readonly maxTokens: number;
   readonly typicalMs?: number;
   readonly quotaGroup?: string;

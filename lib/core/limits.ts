@@ -92,6 +92,8 @@ export const lastTryMs = 1_000;
 
 /** Attempts. */
 export const attemptMsMin = 100;
+/** The longest that a job waits for its prompt to be counted; then the estimate serves. */
+export const countMsMax = 2_000;
 export const attemptsPerStepMax = 4;
 export const throttledAttemptsPerStepMax = 6;
 export const attemptsPerLifeMax = 12;

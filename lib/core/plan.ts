@@ -23,6 +23,8 @@ export interface Step {
   /** Skipped while its ledger is known to have no room for this lane. */
   readonly requireHeadroom: boolean;
   readonly contextWindow?: number;
+  /** Its prompts are counted, not only estimated. */
+  readonly countTokens?: true;
   readonly typicalMs?: number;
   readonly limit: { readonly start: number; readonly max: number };
   /** What it takes in a minute; absent: nobody counts. */
@@ -90,7 +92,8 @@ function stepsOf(entry: Entry, job: Planned, config: Config): Step[] {
 }
 
 function stepOf(alias: string, target: string, place: TargetConfig, model: ModelConfig, entry: Entry): Step {
-  const { modelId, baseModelId, region, limit, burndown, quotaGroup, contextWindow, typicalMs, price } = place;
+  const { modelId, baseModelId, region, limit, burndown, quotaGroup, contextWindow, countTokens, typicalMs, price } =
+    place;
   const quota = quotaOf(place);
   return {
     name: `${alias}@${target}`,
@@ -110,6 +113,7 @@ function stepOf(alias: string, target: string, place: TargetConfig, model: Model
     ...(burndown === undefined ? {} : { burndown }),
     ...(quotaGroup === undefined ? {} : { quotaGroup }),
     ...(contextWindow === undefined ? {} : { contextWindow }),
+    ...(countTokens === undefined ? {} : { countTokens }),
     ...(typicalMs === undefined ? {} : { typicalMs }),
     ...(price === undefined ? {} : { price }),
   };
@@ -145,8 +149,9 @@ export type SkipReason =
 export interface Need {
   readonly op: Op;
   readonly features: readonly Feature[];
-  /** An estimate. */
   readonly inputTokens: number;
+  /** By the model's own tokenizer; absent: `inputTokens` is an estimate. */
+  readonly counted?: true;
   /** The caller's own ceiling. */
   readonly maxTokens?: number;
 }
@@ -190,7 +195,9 @@ function tooLong(step: Step, { need, stepsAfter, tooLongFor, walk }: StepFacts):
   if (tooLongFor !== undefined && contextWindow <= tooLongFor) return { kind: "prompt-too-long", estimated: false };
 
   const maxTokens = Math.min(step.maxTokens, need.maxTokens ?? step.maxTokens);
-  if (walk > 1 || need.inputTokens + maxTokens <= contextWindow) return undefined;
+  if (need.inputTokens + maxTokens <= contextWindow) return undefined;
+  if (need.counted === true) return { kind: "prompt-too-long", estimated: false };
+  if (walk > 1) return undefined;
   const larger = stepsAfter.some((later) => (later.contextWindow ?? 0) > contextWindow && serves(later, need));
   return larger ? { kind: "prompt-too-long", estimated: true } : undefined;
 }

@@ -36,6 +36,11 @@ export function makeAnswer(params: JsonObject, scripted: Partial<Answer> = {}): 
   };
 }
 
+/** What a model without a script counts in the input of a request. */
+export function countOf(input: JsonObject, { inputTokens }: Partial<Answer>): number {
+  return inputTokens ?? tokens(JSON.stringify(input));
+}
+
 /** As Converse answers. */
 export function converseBody(made: MadeAnswer, latencyMs: number): JsonObject {
   return {

@@ -55,7 +55,7 @@ export interface BedrockRecord {
   readonly targets: Readonly<Record<string, TargetRecord>>;
   /** Calls that named no job stand under the empty name. */
   readonly jobs: Readonly<Record<string, JobRecord>>;
-  /** The latest calls, oldest first. */
+  /** The latest calls, oldest first; tokens that are counted ask no model, and stand here alone. */
   readonly calls: readonly CallRecord[];
 }
 
@@ -83,7 +83,7 @@ export function playScript(first: Script, startMs: number): Play {
   const decide = (call: Arrival, nowMs: number): { effect: Effect; latency: Latency; admitted: boolean } => {
     const { script } = stage;
     const limit = script.limits.find((one) => matches(one.modelId, call.modelId) && matches(one.region, call.region));
-    if (limit !== undefined && (admitted.get(targetOf(call)) ?? 0) >= limit.max) {
+    if (limit !== undefined && call.op !== "count_tokens" && (admitted.get(targetOf(call)) ?? 0) >= limit.max) {
       const effect: Effect = {
         kind: "fail",
         error: "throttled",
@@ -113,6 +113,23 @@ export function playScript(first: Script, startMs: number): Play {
   return {
     arrive(call, nowMs) {
       const decided = decide(call, nowMs);
+      const told: Writable<CallRecord> = { ...call, startedAtMs: nowMs };
+      calls.push(told);
+      if (calls.length > callsKeptMax) calls.shift();
+      const { effect } = decided;
+      const latencyMs = draw(decided.latency, stage.dice);
+      if (call.op === "count_tokens") {
+        const end = (outcome: string, endedAtMs: number): void => {
+          if (told.outcome === undefined) Object.assign(told, { outcome, endedAtMs });
+        };
+        return {
+          effect,
+          latencyMs,
+          done: (endMs) => end(outcomeOf(effect), endMs),
+          left: (endMs) => end("aborted", endMs),
+        };
+      }
+
       const name = targetOf(call);
       const target = entry(targets, name, () => ({
         now: 0,
@@ -131,10 +148,6 @@ export function playScript(first: Script, startMs: number): Play {
         inputTokens: 0,
         outputTokens: 0,
       }));
-      const told: Writable<CallRecord> = { ...call, startedAtMs: nowMs };
-      calls.push(told);
-      if (calls.length > callsKeptMax) calls.shift();
-
       const gauges = [total, target, job];
       for (const gauge of gauges) gauge.max = Math.max(gauge.max, ++gauge.now);
       if (decided.admitted) admitted.set(name, (admitted.get(name) ?? 0) + 1);
@@ -155,9 +168,9 @@ export function playScript(first: Script, startMs: number): Play {
         }
       };
       return {
-        effect: decided.effect,
-        latencyMs: draw(decided.latency, stage.dice),
-        done: (endMs, made) => end(outcomeOf(decided.effect), endMs, billedOf(decided.effect, made)),
+        effect,
+        latencyMs,
+        done: (endMs, made) => end(outcomeOf(effect), endMs, billedOf(effect, made)),
         left: (endMs) => end("aborted", endMs, { inputTokens: 0, outputTokens: 0 }),
       };
     },

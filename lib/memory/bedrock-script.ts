@@ -80,6 +80,7 @@ export const faults = {
   ],
   "invalid-model": [400, "ValidationException", "The provided model identifier is invalid."],
   "too-long": [400, "ValidationException", "Input is too long for requested model."],
+  "no-count": [400, "ValidationException", "The provided model doesn't support counting tokens."],
   invalid: [400, "ValidationException", "Malformed input request, please reformat your input and try again."],
 } as const satisfies Record<string, readonly [status: number, name: string, message: string]>;
 

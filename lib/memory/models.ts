@@ -1,9 +1,10 @@
 import { noUsage } from "../core/attempt.ts";
 import type { Usage } from "../core/attempt.ts";
+import { countable, countedAs } from "../core/count-tokens.ts";
 import type { ProviderError } from "../core/failure.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Clock, ModelAnswer, ModelRequest, Models } from "../ports.ts";
-import { converseBody, invokeBody, makeAnswer } from "./bedrock-answer.ts";
+import { converseBody, countOf, invokeBody, makeAnswer } from "./bedrock-answer.ts";
 import { faultOf, playScript, waitHeaders } from "./bedrock-play.ts";
 import type { Play, Turn } from "./bedrock-play.ts";
 import { answerIn, scriptFrom } from "./bedrock-script.ts";
@@ -35,6 +36,22 @@ export function scriptedModels(clock: Clock, written: ScriptText = {}): Scripted
       } catch (reason) {
         turn.left(clock.nowMs());
         throw reason;
+      }
+    },
+    async countTokens({ step, op, params }, signal) {
+      const modelId = countedAs(step);
+      if (modelId === undefined) return { kind: "unknown", name: "ModelNotNamed" };
+      if (signal.aborted) return { kind: "unknown", name: "Aborted" };
+      const turn = play.arrive({ op: "count_tokens", modelId, region: step.region }, clock.nowMs());
+      try {
+        // A count comes in one piece, whatever the operation it is for.
+        const met = await meet(turn, { step, op: "converse", params }, clock, signal);
+        turn.done(clock.nowMs(), { inputTokens: 0, outputTokens: 0 });
+        if (met.kind === "failed") return { kind: "unknown", name: met.error.name };
+        return { kind: "counted", tokens: countOf(countable(op, params), answerIn(turn.effect)) };
+      } catch {
+        turn.left(clock.nowMs());
+        return { kind: "unknown", name: "Aborted" };
       }
     },
   };

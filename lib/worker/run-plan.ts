@@ -2,6 +2,7 @@ import { addUsage, spendsLife } from "../core/attempt.ts";
 import type { Attempted, Cut } from "../core/attempt.ts";
 import { allows } from "../core/breaker.ts";
 import { stepParts } from "../core/config.ts";
+import { needOn, wantsCount } from "../core/count-tokens.ts";
 import { decide } from "../core/decide.ts";
 import type { Left } from "../core/decide.ts";
 import { errorOf } from "../core/chain-error.ts";
@@ -19,6 +20,7 @@ import { requeueDelayS } from "../core/release.ts";
 import { costUsd } from "../core/reply.ts";
 import type { RequeueCause, Settlement } from "../core/settlement.ts";
 import { behindBreaker } from "./behind-breaker.ts";
+import { countTokens } from "./count-tokens.ts";
 import { inTime } from "./in-time.ts";
 import { endedAs, failed } from "./replies.ts";
 import type { JobReply } from "./replies.ts";
@@ -38,6 +40,8 @@ interface Walk {
 }
 
 interface Seen {
+  /** The prompt's tokens, by the models that have counted them. */
+  readonly counts: Map<string, number | undefined>;
   /** The largest window that has refused the prompt. */
   tooLongFor?: number;
   /** An answer that the config wants another model to better: the job's own if none does. */
@@ -53,7 +57,7 @@ export async function runPlan(run: Run, planned: readonly Step[], params: JsonOb
   const { model, target } = stepParts(run.job.model);
   const steps = inOrder(planned, run.board.overrides.models.get(model), target !== undefined);
   run.firstStep = steps[0]?.name;
-  const seen: Seen = {};
+  const seen: Seen = { counts: new Map() };
   const end = await walkChain(run, steps, params, seen);
   // A refusal was paid for, and it is an answer: only a better one, a cancel or another holder goes before it.
   const isBetter = end.kind === "lost" || (end.kind === "reply" && (end.reply.ok || end.reply.status === "cancelled"));
@@ -96,6 +100,7 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
   const params = paramsFor(step, run.job, walk.params);
   for (let attempt = 1; ; attempt += 1) {
     await inTime(run.invocation, run.board.read());
+    if (isWorthCounting(run, step, walk)) await countTokens(run, step, params, walk.seen.counts);
     const ended = endedMeanwhile(run);
     if (ended !== undefined) return ended;
     const reason = skipReason(step, factsOf(run, step, walk));
@@ -106,7 +111,7 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
 
     const longestMs = attemptMsMax(run);
     const tried = await behindBreaker(run, step, longestMs, () =>
-      runAttempt(run, step, params, walk.need, attempt, longestMs),
+      runAttempt(run, step, params, needOn(step, walk.need, walk.seen.counts), attempt, longestMs),
     );
     if (tried.kind === "shut") return leave(run, attempt, { step: step.name, ...shut(tried.untilMs) });
     if (tried.kind === "no-lease") {
@@ -143,6 +148,13 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
         return failed(run, errorOf(failure, step.name));
     }
   }
+}
+
+/** Nothing but an estimate speaks against the step: a count is what there is still to know. */
+function isWorthCounting(run: Run, step: Step, walk: Walk): boolean {
+  if (!wantsCount(step)) return false;
+  const reason = skipReason(step, factsOf(run, step, walk));
+  return reason === undefined || (reason.kind === "prompt-too-long" && reason.estimated);
 }
 
 /** What an attempt that ran to its end brought: the job's answer, or a failure. */
@@ -297,7 +309,7 @@ function factsOf(run: Run, step: Step, walk: Walk): StepFacts {
   const breaker = allows(run.board.breaker(step.name), nowMs);
   const { tooLongFor } = walk.seen;
   return {
-    need: walk.need,
+    need: needOn(step, walk.need, walk.seen.counts),
     nowMs,
     deadlineLeftMs: run.job.deadlineAtMs - nowMs,
     stepsAfter: stepsAfter(step, walk),

@@ -244,6 +244,9 @@ describe("a step is skipped", () => {
       undefined,
     ],
     ["not by an estimate on a second walk", windowed, { stepsAfter: [larger], walk: 2 }, undefined],
+    ["by a count alone", windowed, { need: { ...need, counted: true } }, refused],
+    ["by a count on every walk", windowed, { need: { ...need, counted: true }, walk: 2 }, refused],
+    ["not when what was counted just fits", { contextWindow: 5_096 }, { need: { ...need, counted: true } }, undefined],
     [
       "when its window is the one that refused this prompt",
       { contextWindow: 200_000 },

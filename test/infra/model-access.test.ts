@@ -22,6 +22,17 @@ function granted(...targets: readonly Partial<TargetConfig>[]) {
   });
 }
 
+/** What may be asked to count tokens; the other statements as `granted` tells them. */
+function counting(...targets: readonly Partial<TargetConfig>[]) {
+  const theirs = stack();
+  const places = Object.fromEntries(targets.map((facts, place) => [`t${place}`, target(facts)]));
+  const statements = modelStatements(theirs, checkConfig(config({ models: { m: { targets: places } } })));
+  return statements
+    .map((statement) => theirs.resolve(statement.toStatementJson()))
+    .filter(({ Action }) => [Action].flat().includes("bedrock:CountTokens"))
+    .map(({ Action, Resource, Condition }) => ({ Action, may: [Resource].flat().map(short), Condition }));
+}
+
 /** An ARN from its region on, without the account that nobody knows at synth. */
 function short(arn: unknown): string {
   if (typeof arn === "string") return arn.replace("arn:aws:bedrock:", "");
@@ -107,4 +118,20 @@ describe("the right to call Bedrock", () => {
     expect(() => granted({ modelId: "eu.amazon.nova-lite-v1:0", region: "eu-west-1" })).toThrow(
       "m@t0: where eu.amazon.nova-lite-v1:0 routes to is not known here; set destinationRegions",
     ));
+});
+
+describe("the right to count tokens", () => {
+  const counted = { countTokens: true, contextWindow: 300_000 } as const;
+
+  test("is given to nobody whose config does not ask for it", () => expect(counting({}, {})).toEqual([]));
+
+  test("is for the model itself in its own region, also where requests go to a profile", () =>
+    expect(counting(counted, { ...counted, region: "us-east-1" }, counted, {})).toEqual([
+      { Action: "bedrock:CountTokens", may: [`us-west-2::${novaLite}`, `us-east-1::${novaLite}`] },
+    ]));
+
+  test("is for what stands behind an ARN", () =>
+    expect(counting({ ...counted, modelId: own("provisioned-model"), baseModelId: "amazon.nova-lite-v1:0" })).toEqual([
+      { Action: "bedrock:CountTokens", may: [`us-west-2::${novaLite}`] },
+    ]));
 });

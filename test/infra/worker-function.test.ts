@@ -4,9 +4,13 @@ import { settingsOf } from "../../lib/aws/world.ts";
 import type { Lane } from "../../lib/core/lane.ts";
 import { lanes } from "../../lib/core/lane.ts";
 import { laneLimits } from "../../lib/core/limits.ts";
-import { template } from "./synth.ts";
+import { target, template } from "./synth.ts";
 
-const built = template({ paramsRef: { buckets: ["in-box"] } });
+const counted = target({ contextWindow: 300_000, countTokens: true });
+const built = template({
+  models: { "fast-text": { targets: { "us-west-2": counted } } },
+  paramsRef: { buckets: ["in-box"] },
+});
 
 /** The one resource of a type that belongs to a lane's worker, with its logical id. */
 function of(lane: Lane, type: string) {
@@ -131,6 +135,7 @@ describe("the rights of a lane's worker", () => {
       'ChangeMessageVisibility DeleteMessage GetQueueAttributes ReceiveMessage: {"Fn::GetAtt":["LlmBgQueue","Arn"]}',
       'BatchGetItem GetItem UpdateItem: [{"Fn::GetAtt":["LlmJobTable","Arn"]},{"Fn::GetAtt":["LlmLeaseTable","Arn"]}]',
       'SendMessage: {"Fn::GetAtt":["LlmParkedQueue","Arn"]}',
+      expect.stringMatching(/^CountTokens: .*:bedrock:us-west-2::foundation-model.amazon\.nova-lite-v1:0/),
       expect.stringMatching(/^GetInferenceProfile InvokeModel InvokeModelWithResponseStream: .*:inference-profile/),
       expect.stringMatching(/^InvokeModel InvokeModelWithResponseStream: .*foundation-model/),
       'PutObject: {"Fn::Join":["",[{"Fn::GetAtt":["LlmRepliesBucket","Arn"]},"/outputs/*"]]}',

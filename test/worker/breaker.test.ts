@@ -241,7 +241,10 @@ describe("a probe is free again", () => {
     ["after the credentials have expired", { west: { kind: "fail", error: "expired" } }],
     [
       "after a bug of ours",
-      { west: internal, around: (world) => ({ ...world, models: { ask: () => Promise.reject(new TypeError("x")) } }) },
+      {
+        west: internal,
+        around: (world) => ({ ...world, models: { ...world.models, ask: () => Promise.reject(new TypeError("x")) } }),
+      },
     ],
     ["after the closing bell", { west: { kind: "hang" }, timeoutMs: 30_000 }],
     [

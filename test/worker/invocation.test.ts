@@ -15,7 +15,7 @@ const hangs: ScriptText = { rules: [{ do: { kind: "hang" } }] };
 const rowOf = ({ world }: Service) => world.jobs.rows()[0];
 
 /** The world with some verbs of one port replaced. */
-function withVerbs(port: "jobs" | "leases" | "objects", verbs: (world: MemoryWorld) => object) {
+function withVerbs(port: "jobs" | "leases" | "objects" | "models", verbs: (world: MemoryWorld) => object) {
   return (world: MemoryWorld): World => ({ ...world, [port]: { ...world[port], ...verbs(world) } });
 }
 
@@ -92,7 +92,7 @@ describe("what hangs when the bell rings", () => {
     ["S3", withVerbs("objects", () => ({ get: never }))],
     ["the heads", withVerbs("leases", () => ({ readBoard: never }))],
     ["the lease's return", withVerbs("leases", () => ({ giveBack: never }))],
-    ["Bedrock's client", (world) => ({ ...world, models: { ask: never } })],
+    ["Bedrock's client", withVerbs("models", () => ({ ask: never }))],
   ])("keeps no claim from being given back: %s", async (_what, around) => {
     const service = aService({ script: hangs, around });
     service.send({ params: undefined, paramsRef: "s3://prompts/one" });

@@ -405,7 +405,7 @@ describe("the closing bell", () => {
 
   test("does not wait for a promise that never settles", async () => {
     const service = aService({
-      around: (world) => ({ ...world, models: { ask: () => new Promise(() => undefined) } }),
+      around: (world) => ({ ...world, models: { ...world.models, ask: () => new Promise(() => undefined) } }),
     });
     service.send();
     expect(await service.invoke({ timeoutMs: 60_000 })).toHaveLength(1);
@@ -482,7 +482,7 @@ describe("when what is below fails", () => {
     const bug = () => {
       throw new TypeError("the prompt was: secret");
     };
-    const service = aService({ around: (world) => ({ ...world, models: { ask: bug } }) });
+    const service = aService({ around: (world) => ({ ...world, models: { ...world.models, ask: bug } }) });
     service.send();
     await service.drain();
     expect(service.world.jobs.rows()[0]).toMatchObject({ bugs: 3 });

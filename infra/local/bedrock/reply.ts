@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../../../lib/core/json.ts";
-import { converseBody, invokeBody, makeAnswer, tokens } from "../../../lib/memory/bedrock-answer.ts";
+import { converseBody, countOf, invokeBody, makeAnswer } from "../../../lib/memory/bedrock-answer.ts";
 import type { MadeAnswer } from "../../../lib/memory/bedrock-answer.ts";
 import { faultOf, waitHeaders } from "../../../lib/memory/bedrock-play.ts";
 import type { Turn } from "../../../lib/memory/bedrock-play.ts";
@@ -175,7 +175,7 @@ function bodyOf(
     case "invoke_model":
       return scripted.body ?? invokeBody(call.modelId, made);
     case "count_tokens":
-      return { inputTokens: scripted.inputTokens ?? tokens(JSON.stringify(params)) };
+      return { inputTokens: countOf(params, scripted) };
   }
 }
 

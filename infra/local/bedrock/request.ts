@@ -2,6 +2,8 @@ import type { IncomingMessage } from "node:http";
 import { jobOfTag } from "../../../lib/aws/bedrock.ts";
 import { isObject } from "../../../lib/core/json.ts";
 import type { Json, JsonObject } from "../../../lib/core/json.ts";
+import { readModelId } from "../../../lib/core/model-id.ts";
+import { faults } from "../../../lib/memory/bedrock-script.ts";
 import type { Arrival } from "../../../lib/memory/bedrock-play.ts";
 
 export interface Asked {
@@ -33,6 +35,7 @@ export function readRequest(request: IncomingMessage, body: string): Asked | Ref
   }
   const asked = parsed(body);
   if (asked === undefined) return refused(400, "SerializationException", "the body is no JSON object");
+  if (op === "count_tokens") return readCount(decodeURIComponent(modelId), regionOf(request), asked.input);
   const { requestMetadata, ...params } = asked;
   if (params.messages !== undefined && !Array.isArray(params.messages)) {
     return refused(400, "SerializationException", "messages is no list");
@@ -47,6 +50,17 @@ export function readRequest(request: IncomingMessage, body: string): Asked | Ref
     call: { op, modelId: decodeURIComponent(modelId), region: regionOf(request), ...job },
     params,
   };
+}
+
+/** Only a foundation model counts, under its bare id. */
+function readCount(modelId: string, region: string, input: Json | undefined): Asked | Refused {
+  const [status, name, message] = faults["no-count"];
+  if (["profile", "own"].includes(readModelId(modelId)?.kind ?? "")) return refused(status, name, message);
+  const { converse, invokeModel } = isObject(input) ? input : {};
+  const native = isObject(invokeModel) && typeof invokeModel.body === "string" ? invokeModel.body : "";
+  const params = isObject(converse) ? converse : parsed(Buffer.from(native, "base64").toString());
+  if (params === undefined) return refused(...faults.invalid);
+  return { kind: "asked", call: { op: "count_tokens", modelId, region }, params };
 }
 
 function refused(status: number, name: string, message: string): Refused {
