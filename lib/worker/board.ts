@@ -79,7 +79,7 @@ export class Board {
   }
 
   /** Writes what `change` makes of the head; refused, it looks once more, at the head that stands. Never throws. */
-  async change(
+  async changeHead(
     ledger: string,
     change: (seen: Head | undefined) => Head | undefined,
   ): Promise<Changed<Head> | undefined> {

@@ -217,13 +217,13 @@ export class LeaseDesk {
         return;
       case "throttled": {
         const bounds = this.#board.bounds(ask);
-        const changed = await this.#board.change(target, (head) => cut(head, bounds, nowMs, outcome.retryAfterMs));
+        const changed = await this.#board.changeHead(target, (head) => cut(head, bounds, nowMs, outcome.retryAfterMs));
         if (changed === undefined) return;
         const [from, to] = [limitOf(changed.seen, bounds), limitOf(changed.next, bounds)];
         return this.#world.telemetry.note({ ...tagsOf({ target, asks }), kind: "limit-cut", from, to });
       }
       case "daily":
-        await this.#board.change(target, (head) => pauseDay(head, nowMs));
+        await this.#board.changeHead(target, (head) => pauseDay(head, nowMs));
     }
   }
 

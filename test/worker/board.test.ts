@@ -191,7 +191,7 @@ describe("a container's board of breakers", () => {
 describe("a change of a head", () => {
   test("is written, and known here at once", async () => {
     const { board, table } = aBoard();
-    expect(await board.change(fast, raised)).toEqual({ seen: undefined, next: { lim: 11 } });
+    expect(await board.changeHead(fast, raised)).toEqual({ seen: undefined, next: { lim: 11 } });
     expect(board.head(fast)).toEqual({ lim: 11 });
     expect(await headOf(table, fast)).toEqual({ lim: 11 });
   });
@@ -199,13 +199,13 @@ describe("a change of a head", () => {
   test("is made of the head that stands when another was faster", async () => {
     const { board, write } = aBoard();
     await write(fast, { lim: 20 });
-    expect(await board.change(fast, raised)).toEqual({ seen: { lim: 20 }, next: { lim: 21 } });
+    expect(await board.changeHead(fast, raised)).toEqual({ seen: { lim: 20 }, next: { lim: 21 } });
   });
 
   test("is dropped when the head that stands needs none", async () => {
     const { board, table, write } = aBoard();
     await write(fast, { lim: 20 });
-    expect(await board.change(fast, (seen) => (seen === undefined ? { lim: 1 } : undefined))).toBeUndefined();
+    expect(await board.changeHead(fast, (seen) => (seen === undefined ? { lim: 1 } : undefined))).toBeUndefined();
     expect(board.head(fast)).toEqual({ lim: 20 });
     expect(await headOf(table, fast)).toEqual({ lim: 20 });
   });
@@ -213,14 +213,14 @@ describe("a change of a head", () => {
   test("that was refused by its own success has succeeded", async () => {
     const { board, write } = aBoard();
     await write(fast, { lim: 11 });
-    expect(await board.change(fast, raised)).toEqual({ seen: undefined, next: { lim: 11 } });
+    expect(await board.changeHead(fast, raised)).toEqual({ seen: undefined, next: { lim: 11 } });
   });
 
   test("outlives a read that began before it", async () => {
     const { board, clock } = aBoard();
     const reading = board.read();
     await clock.advance(1);
-    await board.change(fast, raised);
+    await board.changeHead(fast, raised);
     await clock.advance(3);
     await reading;
     expect(board.head(fast)).toEqual({ lim: 11 });
@@ -229,7 +229,7 @@ describe("a change of a head", () => {
   test("that fails is one trouble, and no error", async () => {
     const { board, noted, broken } = aBoard();
     broken.writes = true;
-    expect(await board.change(fast, raised)).toBeUndefined();
+    expect(await board.changeHead(fast, raised)).toBeUndefined();
     expect(noted).toEqual([{ kind: "trouble", what: "write a head", error: "TimeoutError" }]);
   });
 });
