@@ -1,7 +1,7 @@
-import { targetsOf } from "../lib/core/config.ts";
 import type { Config } from "../lib/core/config.ts";
 import type { Lane } from "../lib/core/lane.ts";
 import { laneCap } from "../lib/core/lease.ts";
+import { leasesOutMax } from "../lib/core/ledgers.ts";
 import { laneLimits } from "../lib/core/limits.ts";
 
 /** How a lane's queue is mapped to its worker: jobs in one invocation, and invocations at once. */
@@ -34,15 +34,5 @@ function bounded(invocations: number): number {
 
 /** How many leases a lane may hold at once, over all targets, when every limit stands at its maximum. */
 export function leasesOf(config: Config, lane: Lane): number {
-  const cap = (limit: number) => laneCap(limit, config.lanes[lane].share);
-  const targets = targetsOf(config).map(({ target }) => target);
-
-  const grouped = Map.groupBy(targets, ({ quotaGroup }) => quotaGroup);
-  const sums = [...grouped].map(([group, members]) => {
-    const together = members.reduce((sum, { limit }) => sum + cap(limit.max), 0);
-    const limitMax = group === undefined ? undefined : config.quotaGroups[group]?.limitMax;
-    return limitMax === undefined ? together : Math.min(together, cap(limitMax));
-  });
-  const all = sums.reduce((sum, leases) => sum + leases, 0);
-  return config.global === undefined ? all : Math.min(all, cap(config.global.limitMax));
+  return leasesOutMax(config, (limit) => laneCap(limit, config.lanes[lane].share));
 }

@@ -89,25 +89,36 @@ interface SharedLedger {
   readonly outMax: number;
 }
 
-function sharedLedgers({ operations, quotaGroups, global, ...config }: Config): readonly SharedLedger[] {
+function sharedLedgers(config: Config): readonly SharedLedger[] {
+  const { global, ...others } = config;
   const members = Map.groupBy(targetsOf(config), ({ target }) => target.quotaGroup);
-  const sums = new Map(
-    [...members].map(([group, targets]) => [group, targets.reduce((sum, { target }) => sum + target.limit.max, 0)]),
-  );
-  const groups = Object.entries(quotaGroups).map(([name, { limitMax }]) => {
-    return { ledger: groupPrefix + name, path: `quotaGroups.${name}`, limitMax, outMax: sums.get(name) ?? 0 };
+  const groups = Object.entries(config.quotaGroups).map(([name, { limitMax }]) => {
+    const outMax = (members.get(name) ?? []).reduce((sum, { target }) => sum + target.limit.max, 0);
+    return { ledger: groupPrefix + name, path: `quotaGroups.${name}`, limitMax, outMax };
   });
-
-  const kept = groups.reduce((sum, { limitMax, outMax }) => sum + Math.max(0, outMax - limitMax), 0);
-  const all = [...sums.values()].reduce((sum, outMax) => sum + outMax, 0) - kept;
   const everything =
-    global === undefined ? [] : [{ ledger: globalLedger, path: "global", limitMax: global.limitMax, outMax: all }];
+    global === undefined
+      ? []
+      : [{ ledger: globalLedger, path: "global", limitMax: global.limitMax, outMax: leasesOutMax(others) }];
   // A job names its operation itself, so that one operation may be all there is.
-  const outMax = Math.min(all, global?.limitMax ?? Infinity);
-  const named = Object.entries(operations).map(([name, { limitMax }]) => {
+  const outMax = leasesOutMax(config);
+  const named = Object.entries(config.operations).map(([name, { limitMax }]) => {
     return { ledger: operationPrefix + name, path: `operations.${name}`, limitMax, outMax };
   });
   return [...named, ...groups, ...everything];
+}
+
+/** How many leases of targets may be out at once, `cap` being what may be filled of a limit: all of it, or a lane's share. */
+export function leasesOutMax(config: Config, cap = (limit: number) => limit): number {
+  const { quotaGroups, global } = config;
+  const members = Map.groupBy(targetsOf(config), ({ target }) => target.quotaGroup);
+  const sums = [...members].map(([group, targets]) => {
+    const together = targets.reduce((sum, { target }) => sum + cap(target.limit.max), 0);
+    const limitMax = group === undefined ? undefined : quotaGroups[group]?.limitMax;
+    return limitMax === undefined ? together : Math.min(together, cap(limitMax));
+  });
+  const all = sums.reduce((sum, leases) => sum + leases, 0);
+  return global === undefined ? all : Math.min(all, cap(global.limitMax));
 }
 
 function chargeFor(step: Step, need: Pick<Need, "inputTokens" | "maxTokens">): Pick<Wanted, "charge"> {
