@@ -6,7 +6,7 @@ import type { ProviderError } from "./core/failure.ts";
 import type { JsonObject } from "./core/json.ts";
 import type { Head, Page, PageRef } from "./core/lease.ts";
 import type { Lane } from "./core/lane.ts";
-import type { Charge, Charged, Clocks, Quota } from "./core/rate.ts";
+import type { Charge, Charged, Clocks, Quota, Toll } from "./core/rate.ts";
 import type { Noted } from "./core/noted.ts";
 import type { Word, Written } from "./core/override.ts";
 import type { Step } from "./core/plan.ts";
@@ -86,16 +86,34 @@ export interface CompleteAsk {
 
 /** The lease table's rows: pages, heads, quotas' clocks, breakers and operators' words. The protocol over them is `worker/lease-desk.ts`. */
 export interface LeaseTable {
-  /** Takes all ids or none, where that keeps the page within `cap` or all are in it already: an entry keeps its expiry. */
-  take(ref: PageRef, ids: readonly string[], cap: number, untilMs: number): Promise<Taken>;
+  /**
+   * Takes all ids or none, where that keeps the page within `cap` or all are in it already: an entry keeps its expiry.
+   * With a toll, the page's clocks are charged for all of them too or nothing is written, and ids that are in it already
+   * are refused: they have paid.
+   */
+  take(ref: PageRef, ids: readonly string[], cap: number, untilMs: number, toll?: Toll): Promise<Taken>;
   /** Makes an empty page, if it does not exist. */
   createPage(ref: PageRef): Promise<void>;
   /** Takes all ids in one write with the removal of `expired`, if those are as seen and the page keeps within `cap`. */
-  reclaim(ref: PageRef, expired: Page, ids: readonly string[], cap: number, untilMs: number): Promise<Taken>;
+  reclaim(
+    ref: PageRef,
+    expired: Page,
+    ids: readonly string[],
+    cap: number,
+    untilMs: number,
+    toll?: Toll,
+  ): Promise<Taken>;
   /** Only ever later; all of the ids or none. */
   renew(ref: PageRef, ids: readonly string[], untilMs: number): Promise<Taken>;
-  /** Any number; idempotent, safe at any later time. */
-  giveBack(ref: PageRef, ids: readonly string[]): Promise<void>;
+  /**
+   * Any number; idempotent, safe at any later time. `backMs`: by how much the page's clock of tokens is set back for an
+   * id, in the one write that removes it. Answers the page's clocks, where that is known.
+   */
+  giveBack(
+    ref: PageRef,
+    ids: readonly string[],
+    backMs?: Readonly<Record<string, number>>,
+  ): Promise<Clocks | undefined>;
   /** All that a container must know before it takes a lease, together: one request for up to 100 rows. */
   readBoard(names: BoardNames): Promise<BoardRows>;
   /** Writes the head if it is still as seen; undefined: not written yet. */
@@ -111,16 +129,19 @@ export interface LeaseTable {
   charge(ledger: string, charge: Charge, quota: Quota, nowMs: number, seen?: Clocks): Promise<Charged>;
   /** Gives tokens of an attempt back, once; answers the clocks as they stand then. */
   settle(ledger: string, unused: Charge, quota: Quota, nowMs: number, seen?: Clocks): Promise<Clocks>;
-  /** The clocks as they are, consistent; for operators and tests. */
+  /** The clocks as they are, on the head or the only page, consistent; for operators and tests. */
   readClocks(ledger: string): Promise<Clocks>;
   /** A page as it is, consistent. */
   readPage(ref: PageRef): Promise<Page | undefined>;
 }
 
-/** `page` is the row after the write, or the row that refused; undefined: no such page. */
+/**
+ * `page` is the row after the write, or the row that refused; undefined: no such page. `clocks`: the page's, where any
+ * were ever charged.
+ */
 export type Taken =
-  | { readonly kind: "taken"; readonly page: Page }
-  | { readonly kind: "refused"; readonly page: Page | undefined };
+  | { readonly kind: "taken"; readonly page: Page; readonly clocks?: Clocks }
+  | { readonly kind: "refused"; readonly page: Page | undefined; readonly clocks?: Clocks };
 
 /** Refused: somebody was faster, or an earlier copy of this write; the head that stands says which. */
 export type HeadWritten = { readonly kind: "written" } | { readonly kind: "refused"; readonly head: Head | undefined };

@@ -1,6 +1,6 @@
 import type { AttributeValue, UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
 import { burstMs, charge, costMs, marksMax, settle } from "../core/rate.ts";
-import type { Charge, Charged, Clocks, Marks, Quota } from "../core/rate.ts";
+import type { Charge, Charged, Clocks, Marks, Quota, Toll } from "../core/rate.ts";
 import { attribute, readNumber } from "./row.ts";
 import type { Item } from "./row.ts";
 
@@ -60,48 +60,61 @@ export async function settleRow(
 
 const clockNames = { tokensAtMs: "tokensAt", requestsAtMs: "requestsAt" } as const;
 
-function chargeWrite(seen: Clocks | undefined, next: Clocks, { id, tokens }: Charge, quota: Quota, nowMs: number) {
+/** The part of a write that moves the clocks for all of these attempts, if they admit the last one after the others. */
+export function tollWrite({ quota, tokens, nowMs, seen }: Toll): Expressions {
   const write = new Expressions();
   const costs = [
     ["tokensAtMs", tokens, quota.tokensPerMinute],
-    ["requestsAtMs", 1, quota.requestsPerMinute],
+    ["requestsAtMs", tokens.map(() => 1), quota.requestsPerMinute],
   ] as const;
-  for (const [clock, amount, perMinute] of costs) {
+  for (const [clock, amounts, perMinute] of costs) {
     if (perMinute === undefined) continue;
-    const [fromMs = -Infinity, toMs = 0, name] = [seen?.[clock], next[clock], `#${clock}`];
+    const [fromMs = -Infinity, name] = [seen?.[clock], `#${clock}`];
+    const allMs = costMs(sum(amounts), perMinute);
     write.names[name] = clockNames[clock];
     write.values[":now"] = attribute(nowMs);
     if (fromMs >= nowMs) {
-      write.set(name, `${name} + :${clock}`, attribute(costMs(amount, perMinute)), `:${clock}`);
-      write.values[":ahead"] = attribute(nowMs + burstMs);
-      write.asks.push(`${name} >= :now AND ${name} < :ahead`);
+      write.set(name, `${name} + :${clock}`, attribute(allMs), `:${clock}`);
+      write.values[`:${clock}Max`] = attribute(nowMs + burstMs - costMs(sum(amounts.slice(0, -1)), perMinute));
+      write.asks.push(`${name} >= :now AND ${name} < :${clock}Max`);
     } else {
-      write.set(name, `:${clock}`, attribute(toMs), `:${clock}`);
+      write.set(name, `:${clock}`, attribute(nowMs + allMs), `:${clock}`);
       write.asks.push(`(attribute_not_exists(${name}) OR ${name} < :now)`);
     }
   }
+  return write;
+}
+
+/** The part of a write that sets the clock of tokens back. */
+export function backWrite(backMs: number): Expressions {
+  const write = new Expressions();
+  write.names["#tokensAt"] = clockNames.tokensAtMs;
+  write.set("#tokensAt", "#tokensAt - :back", attribute(backMs), ":back");
+  write.asks.push("attribute_exists(#tokensAt)");
+  return write;
+}
+
+function chargeWrite(seen: Clocks | undefined, next: Clocks, { id, tokens }: Charge, quota: Quota, nowMs: number) {
+  const write = tollWrite({ quota, tokens: [tokens], nowMs, seen });
   write.mark("charged", seen?.charged, next.charged ?? {}, id);
   return write.write();
 }
 
 function settleWrite(seen: Clocks, next: Clocks, { id, tokens }: Charge, { tokensPerMinute = Infinity }: Quota) {
-  const write = new Expressions();
-  write.names["#tokensAt"] = clockNames.tokensAtMs;
-  write.set("#tokensAt", "#tokensAt - :back", attribute(costMs(tokens, tokensPerMinute)), ":back");
-  write.asks.push("attribute_exists(#tokensAt)");
+  const write = backWrite(costMs(tokens, tokensPerMinute));
   write.mark("settled", seen.settled, next.settled ?? {}, id);
   return write.write();
 }
 
-class Expressions {
+export class Expressions {
   readonly names: Record<string, string> = {};
   readonly values: Record<string, AttributeValue> = {};
   readonly asks: string[] = [];
-  readonly #sets: string[] = [];
+  readonly sets: string[] = [];
   readonly #removes: string[] = [];
 
   set(name: string, to: string, value: AttributeValue, placeholder: string): void {
-    this.#sets.push(`${name} = ${to}`);
+    this.sets.push(`${name} = ${to}`);
     this.values[placeholder] = value;
   }
 
@@ -130,7 +143,7 @@ class Expressions {
 
   write(): Write {
     return {
-      UpdateExpression: `SET ${this.#sets.join(", ")}${this.#removes.length === 0 ? "" : ` REMOVE ${this.#removes.join(", ")}`}`,
+      UpdateExpression: `SET ${this.sets.join(", ")}${this.#removes.length === 0 ? "" : ` REMOVE ${this.#removes.join(", ")}`}`,
       ConditionExpression: this.asks.join(" AND "),
       ExpressionAttributeNames: this.names,
       ExpressionAttributeValues: this.values,
@@ -149,6 +162,10 @@ export function clocksOf(item: Item | undefined): Clocks {
     ...(charged === undefined ? {} : { charged }),
     ...(settled === undefined ? {} : { settled }),
   };
+}
+
+export function sum(amounts: readonly number[]): number {
+  return amounts.reduce((total, amount) => total + amount, 0);
 }
 
 function marksOf(value: AttributeValue | undefined): Marks | undefined {

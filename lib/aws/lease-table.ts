@@ -5,9 +5,11 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBClient, UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
+import { entriesOf } from "../core/lease.ts";
 import type { Page, PageRef } from "../core/lease.ts";
+import type { Toll } from "../core/rate.ts";
 import type { LeaseTable, Taken } from "../ports.ts";
-import { chargeRow, clocksOf, settleRow } from "./clock-rows.ts";
+import { backWrite, chargeRow, clocksOf, Expressions, settleRow, sum, tollWrite } from "./clock-rows.ts";
 import {
   boardKeys,
   boardOf,
@@ -53,9 +55,10 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
         ReturnValues: "ALL_NEW",
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       });
-      return { kind: "taken", page: pageOf(answer.Attributes) ?? {} };
+      return { kind: "taken", page: pageOf(answer.Attributes) ?? {}, ...clocksOn(answer.Attributes) };
     } catch (error) {
-      return { kind: "refused", page: pageOf(rowThatRefused(error) ?? (await read(pk))) };
+      const row = rowThatRefused(error) ?? (await read(pk));
+      return { kind: "refused", page: pageOf(row), ...clocksOn(row) };
     }
   };
 
@@ -70,15 +73,21 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
   };
 
   return {
-    take: (ref, ids, cap, untilMs) => {
+    take: (ref, ids, cap, untilMs, toll) => {
       const ours = named("a", ids);
+      const paid = tolled(toll, ours);
       const mine = ours.paths.map((path) => `attribute_exists(${path})`).join(" AND ");
+      const room = toll === undefined ? `(size(l) <= :room OR (${mine}))` : "size(l) <= :room";
       return ask(ref, {
-        UpdateExpression: `SET ${setIfAbsent(ours.paths)}`,
-        ConditionExpression: `attribute_exists(l) AND (size(l) <= :room OR (${mine}))`,
-        ExpressionAttributeNames: ours.names,
+        UpdateExpression: `SET ${[...setIfAbsent(ours), ...paid.sets].join(", ")}`,
+        ConditionExpression: ["attribute_exists(l)", room, ...paid.asks].join(" AND "),
+        ExpressionAttributeNames: { ...ours.names, ...paid.names },
         // Conditions have no arithmetic, so the room is a literal.
-        ExpressionAttributeValues: { ":until": attribute(untilMs), ":room": attribute(cap - ids.length) },
+        ExpressionAttributeValues: {
+          ...paid.values,
+          ":until": attribute(untilMs),
+          ":room": attribute(cap - ids.length),
+        },
       });
     },
 
@@ -89,17 +98,19 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
       });
     },
 
-    reclaim: (ref, expired, ids, cap, untilMs) => {
+    reclaim: (ref, expired, ids, cap, untilMs, toll) => {
       const ours = named("a", ids);
+      const paid = tolled(toll, ours);
       const theirs = named("x", Object.keys(expired));
       const seen = Object.fromEntries(Object.values(expired).map((atMs, index) => [`:x${index}`, attribute(atMs)]));
-      const asSeen = theirs.paths.map((path, index) => `${path} = :x${index}`).join(" AND ");
+      const asSeen = theirs.paths.map((path, index) => `${path} = :x${index}`);
       return ask(ref, {
-        UpdateExpression: `SET ${setIfAbsent(ours.paths)} REMOVE ${theirs.paths.join(", ")}`,
-        ConditionExpression: `attribute_exists(l) AND ${asSeen} AND size(l) <= :room`,
-        ExpressionAttributeNames: { ...ours.names, ...theirs.names },
+        UpdateExpression: `SET ${[...setIfAbsent(ours), ...paid.sets].join(", ")} REMOVE ${theirs.paths.join(", ")}`,
+        ConditionExpression: ["attribute_exists(l)", ...asSeen, "size(l) <= :room", ...paid.asks].join(" AND "),
+        ExpressionAttributeNames: { ...ours.names, ...theirs.names, ...paid.names },
         ExpressionAttributeValues: {
           ...seen,
+          ...paid.values,
           ":until": attribute(untilMs),
           ":room": attribute(cap - ids.length + theirs.paths.length),
         },
@@ -117,17 +128,20 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
       });
     },
 
-    giveBack: async (ref, ids) => {
-      const ours = named("a", ids);
-      try {
-        await update(pageKey(ref), {
-          UpdateExpression: `REMOVE ${ours.paths.join(", ")}`,
-          ConditionExpression: "attribute_exists(l)",
-          ExpressionAttributeNames: ours.names,
-        });
-      } catch (error) {
-        rowThatRefused(error); // no page, nothing to return
+    giveBack: async (ref, ids, backMs = {}) => {
+      const pk = pageKey(ref);
+      for (let left = ids; left.length > 0;) {
+        const write = returnWrite(left, backMs);
+        const told = { ReturnValues: "ALL_NEW", ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
+        try {
+          return clocksOf((await update(pk, { ...write, ...told })).Attributes);
+        } catch (error) {
+          // Where nothing is to be set back, only a missing page refuses. Whichever is gone was returned before, or taken away: it sets nothing back.
+          const row = rowThatRefused(error) ?? (write.ExpressionAttributeValues && (await read(pk)));
+          left = Object.keys(entriesOf(pageOf(row) ?? {}, left));
+        }
       }
+      return undefined;
     },
 
     readBoard: async (names) => {
@@ -157,7 +171,11 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
     charge: (ledger, charge, quota, nowMs, seen) => chargeRow(onHead(ledger), charge, quota, nowMs, seen),
     settle: (ledger, unused, quota, nowMs, seen) => settleRow(onHead(ledger), unused, quota, nowMs, seen),
 
-    readClocks: async (ledger) => clocksOf(await read(headKey(ledger))),
+    readClocks: async (ledger) => {
+      const keys = [headKey(ledger), pageKey({ ledger, page: 0 })];
+      const [head, page] = await Promise.all(keys.map(read));
+      return { ...clocksOf(head), ...clocksOf(page) };
+    },
 
     readPage: async (ref) => pageOf(await read(pageKey(ref))),
   };
@@ -207,8 +225,46 @@ function named(prefix: string, ids: readonly string[]) {
   };
 }
 
-function setIfAbsent(paths: readonly string[]): string {
-  return paths.map((path) => `${path} = if_not_exists(${path}, :until)`).join(", ");
+type Named = ReturnType<typeof named>;
+
+function setIfAbsent({ paths }: Named): string[] {
+  return paths.map((path) => `${path} = if_not_exists(${path}, :until)`);
+}
+
+/** What a take has to add for its toll. An id that is on the page has paid: it marks the charge. */
+function tolled(toll: Toll | undefined, { paths }: Named): Expressions {
+  if (toll === undefined) return new Expressions();
+  const write = tollWrite(toll);
+  write.asks.push(...paths.map((path) => `attribute_not_exists(${path})`));
+  return write;
+}
+
+/** Whoever gives something back does so with its lease, or not at all. */
+function returnWrite(ids: readonly string[], backMs: Readonly<Record<string, number>>) {
+  const ours = named("a", ids);
+  const remove = `REMOVE ${ours.paths.join(", ")}`;
+  const giving = ids.flatMap((id, index) =>
+    Object.hasOwn(backMs, id) ? [`attribute_exists(${ours.paths[index]})`] : [],
+  );
+  if (giving.length === 0) {
+    return {
+      UpdateExpression: remove,
+      ConditionExpression: "attribute_exists(l)",
+      ExpressionAttributeNames: ours.names,
+    };
+  }
+  const back = backWrite(sum(Object.values(entriesOf(backMs, ids))));
+  return {
+    UpdateExpression: `SET ${back.sets.join(", ")} ${remove}`,
+    ConditionExpression: ["attribute_exists(l)", ...giving].join(" AND "),
+    ExpressionAttributeNames: { ...ours.names, ...back.names },
+    ExpressionAttributeValues: back.values,
+  };
+}
+
+function clocksOn(item: Item | undefined): Pick<Taken, "clocks"> {
+  const clocks = clocksOf(item);
+  return Object.keys(clocks).length === 0 ? {} : { clocks };
 }
 
 /** A row without the map is no page yet. */

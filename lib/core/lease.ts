@@ -1,3 +1,4 @@
+import type { Reservation } from "./rate.ts";
 import type { Lane } from "./lane.ts";
 import { leaseGraceMs, leaseMarginMs, leasesPerPage } from "./limits.ts";
 
@@ -15,6 +16,8 @@ export interface Lease {
   readonly id: string;
   readonly ref: PageRef;
   readonly expiresAtMs: number;
+  /** Was charged on its page when it was taken. */
+  readonly charge?: Reservation;
 }
 
 export const headFields = ["lim", "cutAtMs", "cutFrom", "raisedAtMs", "pausedUntilMs"] as const;
@@ -28,6 +31,8 @@ export interface LeaseAsk {
   readonly share: number;
   readonly limitStart: number;
   readonly limitMax: number;
+  /** To be charged on the page, with the take: only of a ledger that has one page. */
+  readonly charge?: Reservation;
 }
 
 /** Why there is no lease. `infra`: the take met nothing but errors. */

@@ -1,18 +1,20 @@
 import { targetsOf } from "./config.ts";
 import type { Config } from "./config.ts";
 import type { Job } from "./job.ts";
+import { pageCount } from "./lease.ts";
 import type { LeaseAsk } from "./lease.ts";
 import type { Need, Step } from "./plan.ts";
-import type { Quota } from "./rate.ts";
+import type { Reservation } from "./rate.ts";
 import { burndownOf, reservedTokens } from "./reserve.ts";
 
 /** All that an attempt must have before its request goes out. */
 export interface Wanted {
   /** `model@target`: the ledger whose limit is learned, and whose head bears the clocks of the quota. */
   readonly target: string;
-  /** One lease of each, the narrowest limit first; the target's is among them. */
+  /** One lease of each, the narrowest limit first, but last the one that bears the charge; the target's is among them. */
   readonly asks: readonly LeaseAsk[];
-  readonly charge?: { readonly tokens: number; readonly quota: Quota };
+  /** To be charged on the target's head; absent where the target's ask bears it. */
+  readonly charge?: Reservation;
 }
 
 /** Which of the limits that apply a ledger keeps. A target's ledger alone has an `@` in its name. */
@@ -35,7 +37,17 @@ export function wantedBy(
   need: Pick<Need, "inputTokens" | "maxTokens">,
   config: Config,
 ): Wanted {
-  return { target: step.name, asks: leaseAsks(job, step, config), ...chargeFor(step, need) };
+  const [target, asks, charge] = [step.name, leaseAsks(job, step, config), chargeFor(step, need)];
+  if (charge === undefined) return { target, asks };
+  const bearer = asks.find(({ ledger, limitMax }) => ledger === target && pageCount(limitMax) === 1);
+  if (bearer === undefined) return { target, asks, charge };
+  // Last: what is refused before it has charged nothing, and a request that was charged never comes back.
+  return { target, asks: [...asks.filter((ask) => ask !== bearer), { ...bearer, charge }] };
+}
+
+/** What the attempt sets aside, wherever it is charged. */
+export function chargeOf({ asks, charge }: Wanted): Reservation | undefined {
+  return charge ?? asks.find((ask) => ask.charge !== undefined)?.charge;
 }
 
 /** Narrowest first, so that what is refused most is asked before anything is taken in vain. */
@@ -121,14 +133,14 @@ export function leasesOutMax(config: Config, cap = (limit: number) => limit): nu
   return global === undefined ? all : Math.min(all, cap(global.limitMax));
 }
 
-function chargeFor(step: Step, need: Pick<Need, "inputTokens" | "maxTokens">): Pick<Wanted, "charge"> {
+function chargeFor(step: Step, need: Pick<Need, "inputTokens" | "maxTokens">): Reservation | undefined {
   const { quota, maxTokens } = step;
-  if (quota === undefined) return {};
+  if (quota === undefined) return undefined;
   const { tokensPerMinute } = quota;
-  if (tokensPerMinute === undefined) return { charge: { tokens: 0, quota } };
+  if (tokensPerMinute === undefined) return { tokens: 0, quota };
   const { inputTokens, maxTokens: asked = maxTokens } = need;
   const ask = { inputTokens, maxTokens: Math.min(maxTokens, asked), burndown: burndownFor(step), tokensPerMinute };
-  return { charge: { tokens: reservedTokens(ask), quota } };
+  return { tokens: reservedTokens(ask), quota };
 }
 
 /** How many tokens of the quota an output token of this step costs. */

@@ -26,6 +26,22 @@ export interface Charge {
   readonly tokens: number;
 }
 
+/** What an attempt sets aside, beside its one request. */
+export interface Reservation {
+  readonly tokens: number;
+  readonly quota: Quota;
+}
+
+/** What attempts pay, one after the other, on the write that takes their leases. */
+export interface Toll {
+  readonly quota: Quota;
+  /** Of each attempt. */
+  readonly tokens: readonly number[];
+  readonly nowMs: number;
+  /** The clocks as they were last known, which spares a write if they still are so. */
+  readonly seen?: Clocks | undefined;
+}
+
 export type Charged =
   | { readonly kind: "charged"; readonly clocks: Clocks }
   /** An earlier copy of this write had won. */
@@ -53,27 +69,43 @@ export const marksMax = 16;
 
 /** Charges both clocks for an attempt, or neither; the first line that applies wins. */
 export function charge(seen: Clocks | undefined, { id, tokens }: Charge, quota: Quota, nowMs: number): Charged {
-  const { tokensPerMinute = Infinity, requestsPerMinute = Infinity } = quota;
+  const { tokensPerMinute = Infinity } = quota;
   if (has(seen?.charged, id)) return { kind: "already" };
   if (tokens > tokensPerMinute) return { kind: "never", tokensMax: tokensPerMinute };
+  const waitMs = waitMsFor(seen, quota, nowMs);
+  if (waitMs > 0) return { kind: "wait", waitMs };
+  return {
+    kind: "charged",
+    clocks: { ...moved(seen, tokens, quota, nowMs), charged: marked(seen?.charged, id, nowMs) },
+  };
+}
 
-  const waitMs = Math.max(
+/** How many of the attempts the clocks admit, one after the other, and where they stand after those. */
+export function payTogether(
+  seen: Clocks | undefined,
+  { tokens, quota, nowMs }: Toll,
+): { readonly count: number; readonly clocks: Clocks } {
+  let [count, clocks] = [0, seen ?? {}];
+  for (const each of tokens) {
+    if (waitMsFor(clocks, quota, nowMs) > 0) break;
+    clocks = moved(clocks, each, quota, nowMs);
+    count += 1;
+  }
+  return { count, clocks };
+}
+
+/** By how much the tokens that were not used of a reservation set the clock back; by default all of them. */
+export function backMs({ tokens, quota }: Reservation, unusedTokens = tokens): number {
+  const { tokensPerMinute = Infinity } = quota;
+  return unusedTokens > 0 ? costMs(unusedTokens, tokensPerMinute) : 0;
+}
+
+/** How long until both clocks admit one; 0: they do. */
+export function waitMsFor(seen: Clocks | undefined, quota: Quota, nowMs: number): number {
+  return Math.max(
     quota.tokensPerMinute === undefined ? 0 : waitMsOf(seen?.tokensAtMs, nowMs),
     quota.requestsPerMinute === undefined ? 0 : waitMsOf(seen?.requestsAtMs, nowMs),
   );
-  if (waitMs > 0) return { kind: "wait", waitMs };
-
-  const tokensAtMs = Math.max(seen?.tokensAtMs ?? 0, nowMs) + costMs(tokens, tokensPerMinute);
-  const requestsAtMs = Math.max(seen?.requestsAtMs ?? 0, nowMs) + costMs(1, requestsPerMinute);
-  return {
-    kind: "charged",
-    clocks: {
-      ...seen,
-      ...(quota.tokensPerMinute === undefined ? {} : { tokensAtMs }),
-      ...(quota.requestsPerMinute === undefined ? {} : { requestsAtMs }),
-      charged: marked(seen?.charged, id, nowMs),
-    },
-  };
 }
 
 /**
@@ -99,6 +131,20 @@ export function settle(
 /** What an amount costs on the clock of a quota; not rounded, for a token of a big quota costs less than 1 ms. */
 export function costMs(amount: number, perMinute: number): number {
   return (amount * minuteCostMs) / perMinute;
+}
+
+function moved(
+  seen: Clocks | undefined,
+  tokens: number,
+  { tokensPerMinute, requestsPerMinute }: Quota,
+  nowMs: number,
+): Clocks {
+  const from = (atMs = 0) => Math.max(atMs, nowMs);
+  return {
+    ...seen,
+    ...(tokensPerMinute !== undefined && { tokensAtMs: from(seen?.tokensAtMs) + costMs(tokens, tokensPerMinute) }),
+    ...(requestsPerMinute !== undefined && { requestsAtMs: from(seen?.requestsAtMs) + costMs(1, requestsPerMinute) }),
+  };
 }
 
 /** How long until a clock is less than a burst ahead; 0: it is. */

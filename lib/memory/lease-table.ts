@@ -4,8 +4,8 @@ import { sameHead } from "../core/limit.ts";
 import type { Head, Page, PageRef } from "../core/lease.ts";
 import type { Json } from "../core/json.ts";
 import type { Lane } from "../core/lane.ts";
-import { charge, settle } from "../core/rate.ts";
-import type { Clocks } from "../core/rate.ts";
+import { charge, payTogether, settle } from "../core/rate.ts";
+import type { Clocks, Toll } from "../core/rate.ts";
 import type { LeaseTable, Taken } from "../ports.ts";
 
 /** The lease table in memory: each verb is one step that nothing interrupts, as DynamoDB's are. */
@@ -20,42 +20,58 @@ export function createMemoryLeaseTable(): LeaseTable {
   };
   /** They lie on the heads too, and neither's writes touch the other. */
   const clocks = new Map<string, Clocks>();
+  const pageClocks = new Map<string, Clocks>();
 
   /** Applies the write if the page exists and lets it; answers the row either way. */
   const write = (
     ref: PageRef,
     allows: (page: Page) => boolean,
     apply: (leases: Map<string, number>) => void,
+    toll?: Toll,
   ): Taken => {
-    const leases = pages.get(keyOf(ref));
+    const key = keyOf(ref);
+    const [leases, seen] = [pages.get(key), pageClocks.get(key)];
     if (leases === undefined) return { kind: "refused", page: undefined };
-    if (!allows(Object.fromEntries(leases))) return { kind: "refused", page: Object.fromEntries(leases) };
-    apply(leases);
-    return { kind: "taken", page: Object.fromEntries(leases) };
+    const paid = toll && payTogether(seen, toll);
+    const allowed = allows(Object.fromEntries(leases)) && paid?.count === toll?.tokens.length;
+    if (allowed) apply(leases);
+    if (allowed && paid !== undefined) pageClocks.set(key, paid.clocks);
+    const after = pageClocks.get(key);
+    return {
+      kind: allowed ? "taken" : "refused",
+      page: Object.fromEntries(leases),
+      ...(after && { clocks: after }),
+    };
   };
 
   return {
-    take: async (ref, ids, cap, untilMs) =>
+    take: async (ref, ids, cap, untilMs, toll) =>
       write(
         ref,
-        (page) => sizeOf(page) <= cap - ids.length || ids.every((id) => page[id] !== undefined),
+        (page) =>
+          toll === undefined
+            ? sizeOf(page) <= cap - ids.length || ids.every((id) => page[id] !== undefined)
+            : sizeOf(page) <= cap - ids.length && ids.every((id) => page[id] === undefined),
         (leases) => setIfAbsent(leases, ids, untilMs),
+        toll,
       ),
 
     createPage: async (ref) => {
       if (!pages.has(keyOf(ref))) pages.set(keyOf(ref), new Map());
     },
 
-    reclaim: async (ref, expired, ids, cap, untilMs) =>
+    reclaim: async (ref, expired, ids, cap, untilMs, toll) =>
       write(
         ref,
         (page) =>
           Object.entries(expired).every(([id, seenMs]) => page[id] === seenMs) &&
-          sizeOf(page) <= cap - ids.length + sizeOf(expired),
+          sizeOf(page) <= cap - ids.length + sizeOf(expired) &&
+          (toll === undefined || ids.every((id) => page[id] === undefined)),
         (leases) => {
           for (const id of Object.keys(expired)) leases.delete(id);
           setIfAbsent(leases, ids, untilMs);
         },
+        toll,
       ),
 
     renew: async (ref, ids, untilMs) =>
@@ -67,8 +83,14 @@ export function createMemoryLeaseTable(): LeaseTable {
         },
       ),
 
-    giveBack: async (ref, ids) => {
-      for (const id of ids) pages.get(keyOf(ref))?.delete(id);
+    giveBack: async (ref, ids, backMs = {}) => {
+      const key = keyOf(ref);
+      for (const id of ids) {
+        const [wasThere, seen] = [pages.get(key)?.delete(id), pageClocks.get(key)];
+        if (wasThere && seen?.tokensAtMs !== undefined)
+          pageClocks.set(key, { ...seen, tokensAtMs: seen.tokensAtMs - (backMs[id] ?? 0) });
+      }
+      return pageClocks.get(key);
     },
 
     readBoard: async ({ ledgers, targets, lanes, models }) => ({
@@ -118,7 +140,7 @@ export function createMemoryLeaseTable(): LeaseTable {
       return clocks.get(ledger) ?? {};
     },
 
-    readClocks: async (ledger) => clocks.get(ledger) ?? {},
+    readClocks: async (ledger) => ({ ...clocks.get(ledger), ...pageClocks.get(keyOf({ ledger, page: 0 })) }),
 
     readPage: async (ref) => {
       const leases = pages.get(keyOf(ref));

@@ -2,16 +2,19 @@ import { stepParts } from "../core/config.ts";
 import { errorName } from "../core/error-name.ts";
 import type { Wanted } from "../core/ledgers.ts";
 import { ledgerKind } from "../core/ledgers.ts";
-import type { Lease, LeaseAsk, LeaseOutcome, NoLease, PageRef } from "../core/lease.ts";
+import type { Lease, LeaseAsk, LeaseOutcome, NoLease } from "../core/lease.ts";
 import { cut, limitOf, pauseDay } from "../core/limit.ts";
 import type { Tags } from "../core/noted.ts";
+import { backMs } from "../core/rate.ts";
 import type { World } from "../ports.ts";
 import type { Board } from "./board.ts";
 import { HeldLeases, pageKey } from "./held-leases.ts";
 import type { Holder } from "./held-leases.ts";
 import { LeaseLine } from "./lease-line.ts";
+import type { Nobodys } from "./lease-line.ts";
 import { QuotaClocks } from "./quota-clocks.ts";
 import type { SetAside } from "./quota-clocks.ts";
+import { twice } from "./take-on-page.ts";
 import { Infrastructure } from "./trouble.ts";
 
 /** What an attempt holds. `lost` fires when a lease is no longer ours to act on: the attempt ends, and still returns all. */
@@ -20,7 +23,6 @@ export interface TakenLease {
   readonly wanted: Wanted;
   /** In the order in which they were taken. */
   readonly leases: readonly [Lease, ...Lease[]];
-  readonly setAside?: SetAside;
   readonly lost: AbortSignal;
   readonly waitMs: number;
   /** The first look at each ledger found room. */
@@ -36,6 +38,7 @@ interface Until {
 
 interface Returning {
   readonly ids: string[];
+  readonly backMs: Record<string, number>;
   readonly done: Promise<void>;
 }
 
@@ -87,8 +90,12 @@ export class LeaseDesk {
    * Never throws: a lease's expiry is the backstop.
    */
   async giveBack(taken: TakenLease, outcome: LeaseOutcome, unusedTokens = 0): Promise<void> {
-    await Promise.all([this.#giveBackAll(taken.leases), this.#settle(taken.setAside, unusedTokens)]);
-    await this.#tell(taken.wanted, outcome);
+    const { wanted, leases } = taken;
+    await Promise.all([
+      this.#giveBackAll(leases, unusedTokens),
+      this.#settle(setAsideOnHead(wanted, leases), unusedTokens),
+    ]);
+    await this.#tell(wanted, outcome);
   }
 
   /**
@@ -105,18 +112,15 @@ export class LeaseDesk {
     await Promise.all(this.#underWay);
   }
 
-  /** The clocks last: a lease that comes back has cost others nothing, a clock that is set back has kept them waiting. */
-  async #takeAndCharge(
-    wanted: Wanted,
-    until: Until,
-    holder: Holder,
-  ): Promise<(All & { setAside?: SetAside }) | NoLease> {
+  /** The head's clocks last: a lease that comes back has cost others nothing, a clock that is set back has kept them waiting. */
+  async #takeAndCharge(wanted: Wanted, until: Until, holder: Holder): Promise<All | NoLease> {
     const all = await this.#takeAll(wanted, until, holder);
+    if (all.kind === "tokens") this.#clocks.told(wanted.target, all.untilMs);
     if (all.kind !== "all") return all;
-    const setAside = wanted.charge && { ledger: wanted.target, id: all.leases[0].id, ...wanted.charge };
+    const setAside = setAsideOnHead(wanted, all.leases);
     const charging = setAside === undefined ? Promise.resolve(undefined) : this.#clocks.charge(setAside);
     const refused = await unlessAborted(charging, until.signal);
-    if (refused === undefined && !holder.lost.signal.aborted) return { ...all, ...(setAside && { setAside }) };
+    if (refused === undefined && !holder.lost.signal.aborted) return all;
 
     const undone = Promise.all([this.#giveBackAll(all.leases), this.#takeBack(setAside, charging)]);
     await unlessAborted(this.#track(undone), until.signal);
@@ -166,16 +170,16 @@ export class LeaseDesk {
   #lineOf(ledger: string): LeaseLine {
     const known = this.#lines.get(ledger);
     if (known !== undefined) return known;
-    const line = new LeaseLine(ledger, this.#world, this.#board, (ref, ids) => void this.#return(ref, ids));
+    const line = new LeaseLine(ledger, this.#world, this.#board, (lease) => void this.#return(lease));
     this.#lines.set(ledger, line);
     return line;
   }
 
-  /** In the reverse order, each with the returns of its own page. */
-  async #giveBackAll(leases: readonly Lease[]): Promise<void> {
+  /** In the reverse order, each with the returns of its own page; without a number, all that was charged comes back. */
+  async #giveBackAll(leases: readonly Lease[], unusedTokens?: number): Promise<void> {
     const returns = leases.toReversed().map((lease) => {
       this.#held.letGo(lease);
-      return this.#return(lease.ref, [lease.id]);
+      return this.#return(lease, unusedTokens);
     });
     await Promise.all(returns);
   }
@@ -185,26 +189,31 @@ export class LeaseDesk {
   }
 
   /** Returns of one tick and page share a write. */
-  #return(ref: PageRef, ids: readonly string[]): Promise<void> {
+  #return({ id, ref, charge }: Nobodys, unusedTokens?: number): Promise<void> {
     const { clock, leases, telemetry } = this.#world;
     const page = pageKey(ref);
+    const back = charge === undefined ? 0 : backMs(charge, unusedTokens);
     const together = this.#returning.get(page);
     if (together !== undefined) {
-      together.ids.push(...ids);
+      together.ids.push(id);
+      if (back > 0) together.backMs[id] = back;
       return together.done;
     }
 
-    const all = [...ids];
+    const [all, allBackMs]: [string[], Record<string, number>] = [[id], back > 0 ? { [id]: back } : {}];
     const done = clock.sleep(0).then(async () => {
       this.#returning.delete(page);
       try {
-        await leases.giveBack(ref, all);
-        this.#lines.get(ref.ledger)?.freed(ref.page);
+        const act = () => leases.giveBack(ref, all, allBackMs);
+        const setsBack = Object.keys(allBackMs).length > 0;
+        const clocks = await (setsBack ? twice(act) : act());
+        if (setsBack) this.#clocks.setBack(ref.ledger);
+        this.#lines.get(ref.ledger)?.freed(ref.page, clocks);
       } catch (error) {
         telemetry.note({ kind: "lease-return-failed", error: errorName(error) });
       }
     });
-    this.#returning.set(page, { ids: all, done });
+    this.#returning.set(page, { ids: all, backMs: allBackMs, done });
     return this.#track(done);
   }
 
@@ -231,6 +240,10 @@ export class LeaseDesk {
     this.#underWay.add(promise);
     return promise.finally(() => this.#underWay.delete(promise));
   }
+}
+
+function setAsideOnHead({ target: ledger, charge }: Wanted, [{ id }]: All["leases"]): SetAside | undefined {
+  return charge && { ledger, id, ...charge };
 }
 
 /** A target's ledger bears the name of its step. */

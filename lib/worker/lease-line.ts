@@ -2,9 +2,11 @@ import { stepParts } from "../core/config.ts";
 import type { Lease, LeaseAsk, NoLease, PageRef } from "../core/lease.ts";
 import { holderStopsAtMs, laneCap, pageCap, pageCount } from "../core/lease.ts";
 import { limitOf, raise } from "../core/limit.ts";
+import type { Clocks } from "../core/rate.ts";
 import type { World } from "../ports.ts";
 import type { Board } from "./board.ts";
 import { Fit } from "./fit.ts";
+import type { Dues } from "./take-on-page.ts";
 import { takeOnPage } from "./take-on-page.ts";
 
 /** Waiters served by one write. */
@@ -18,6 +20,9 @@ const crowdedMs = 2 * pollMsMax;
 
 /** `atOnce`: the first look at the table found room. */
 export type LineAnswer = { readonly kind: "granted"; readonly lease: Lease; readonly atOnce: boolean } | NoLease;
+
+/** What nobody holds, or perhaps never was. */
+export type Nobodys = Pick<Lease, "id" | "ref" | "charge">;
 
 interface Waiter {
   readonly ask: LeaseAsk;
@@ -36,7 +41,7 @@ export class LeaseLine {
   readonly #world: Pick<World, "clock" | "leases" | "telemetry">;
   readonly #board: Board;
   readonly #fit: Fit;
-  readonly #undo: (ref: PageRef, ids: readonly string[]) => void;
+  readonly #undo: (lease: Nobodys) => void;
   /** In the order in which they came; whoever is settled is gone. */
   readonly #waiting = new Set<Waiter>();
   #polling: Promise<void> | undefined;
@@ -47,6 +52,8 @@ export class LeaseLine {
   #fullAtMs = -Infinity;
   /** Where something of ours has come back last, and nobody of ours has looked since. */
   #freedPage: number | undefined;
+  /** Of the only page, as they were last seen. */
+  #clocks: Clocks | undefined;
   /** Something came back since this round began: a page that was full then may have room. */
   #woken = false;
 
@@ -55,7 +62,7 @@ export class LeaseLine {
     ledger: string,
     world: Pick<World, "clock" | "leases" | "telemetry">,
     board: Board,
-    undo: (ref: PageRef, ids: readonly string[]) => void,
+    undo: (lease: Nobodys) => void,
   ) {
     this.#ledger = ledger;
     this.#world = world;
@@ -88,8 +95,9 @@ export class LeaseLine {
   }
 
   /** A lease of ours has come back to that page: looks again now, and there first. */
-  freed(page: number): void {
+  freed(page: number, clocks?: Clocks): void {
     this.#freedPage = page;
+    this.#clocks = clocks ?? this.#clocks;
     this.#wake();
   }
 
@@ -184,28 +192,39 @@ export class LeaseLine {
   async #look(ref: PageRef, group: readonly Waiter[], cap: number): Promise<number> {
     const { clock } = this.#world;
     const ids = group.map(({ id }) => id);
-    const look = await takeOnPage(this.#world, ref, ids, cap);
+    const look = await takeOnPage(this.#world, ref, ids, cap, this.#dues(group));
     if (look.kind === "unknown") {
-      this.#undo(ref, ids);
-      for (const waiter of group) this.#settle(waiter, { kind: "infra", error: look.error });
+      for (const waiter of group) {
+        this.#undo(leaseOf(waiter, ref));
+        this.#settle(waiter, { kind: "infra", error: look.error });
+      }
       return 0;
     }
 
-    const nobodys: string[] = [];
+    this.#clocks = look.clocks;
     for (const waiter of group) {
       const { id, rounds } = waiter;
       const expiresAtMs = look.ours[id];
-      if (expiresAtMs === undefined) continue;
+      if (expiresAtMs === undefined) {
+        if (look.readyAtMs !== undefined) this.#settle(waiter, { kind: "tokens", untilMs: look.readyAtMs });
+        continue;
+      }
       // Who left meanwhile never holds it; nor does anybody hold what came so late that it is over.
       if (this.#waiting.has(waiter) && holderStopsAtMs(expiresAtMs) > clock.nowMs()) {
-        this.#settle(waiter, { kind: "granted", lease: { id, ref, expiresAtMs }, atOnce: rounds === 1 });
+        const lease = { ...leaseOf(waiter, ref), expiresAtMs };
+        this.#settle(waiter, { kind: "granted", lease, atOnce: rounds === 1 });
       } else {
-        nobodys.push(id);
+        this.#undo(leaseOf(waiter, ref));
         waiter.id = clock.newId();
       }
     }
-    if (nobodys.length > 0) this.#undo(ref, nobodys);
     return look.size;
+  }
+
+  /** All who wait for one ledger are under the same quota. */
+  #dues(group: readonly Waiter[]): Dues | undefined {
+    const quota = group[0]?.ask.charge?.quota;
+    return quota && { quota, tokens: group.map(({ ask }) => ask.charge?.tokens ?? 0), seen: this.#clocks };
   }
 
   /** By time, while it has just been seen how full the ledger is. */
@@ -233,4 +252,8 @@ export class LeaseLine {
     await clock.sleep(untilMs - nowMs, over.signal);
     this.#sleep = undefined;
   }
+}
+
+function leaseOf({ id, ask: { charge } }: Waiter, ref: PageRef): Nobodys {
+  return { id, ref, ...(charge && { charge }) };
 }

@@ -1,18 +1,18 @@
 import { errorName } from "../core/error-name.ts";
+import { chargeOf } from "../core/ledgers.ts";
 import type { Wanted } from "../core/ledgers.ts";
 import type { NoLease } from "../core/lease.ts";
 import { charge } from "../core/rate.ts";
-import type { Charge, Charged, Clocks, Quota } from "../core/rate.ts";
+import type { Charge, Charged, Clocks, Reservation } from "../core/rate.ts";
 import type { World } from "../ports.ts";
 import { twice } from "./take-on-page.ts";
 
 /** So long a wait that was told holds for everybody here; a clock that was ahead may have been set back since. */
 const freshMs = 1_000;
 
-/** What an attempt has set aside, until it is known what it used. */
-export interface SetAside extends Charge {
+/** What an attempt has set aside on a head, until it is known what it used. */
+export interface SetAside extends Charge, Reservation {
   readonly ledger: string;
-  readonly quota: Quota;
 }
 
 /** One container's dealings with the clocks of its targets' quotas. */
@@ -27,13 +27,24 @@ export class QuotaClocks {
   }
 
   /** What is known without a request: that the prompt is too big, or that another was told to wait a moment ago. */
-  refusal({ target, charge: wanted }: Wanted): NoLease | undefined {
+  refusal(of: Wanted): NoLease | undefined {
+    const [{ target }, wanted] = [of, chargeOf(of)];
     if (wanted === undefined) return undefined;
     const nowMs = this.#world.clock.nowMs();
     const never = refusalOf(charge(undefined, { id: "", tokens: wanted.tokens }, wanted.quota, nowMs), nowMs);
     const { untilMs = 0, toldAtMs = -Infinity } = this.#waits.get(target) ?? {};
     if (never !== undefined || untilMs <= nowMs || nowMs - toldAtMs >= freshMs) return never;
     return { kind: "tokens", untilMs };
+  }
+
+  /** The clocks of a target, wherever they are, admit nobody until then. */
+  told(target: string, untilMs: number): void {
+    this.#waits.set(target, { untilMs, toldAtMs: this.#world.clock.nowMs() });
+  }
+
+  /** Whatever was told before, something has come back since. */
+  setBack(target: string): void {
+    this.#waits.delete(target);
   }
 
   /** Undefined: charged. An answer that nobody got counts as spent. Never throws. */
@@ -45,7 +56,7 @@ export class QuotaClocks {
       const charged = await twice(() => leases.charge(ledger, { id, tokens }, quota, nowMs, seen));
       if (charged.kind === "charged") this.#known.set(ledger, charged.clocks);
       const refused = refusalOf(charged, nowMs);
-      if (refused?.kind === "tokens") this.#waits.set(ledger, { untilMs: refused.untilMs, toldAtMs: nowMs });
+      if (refused?.kind === "tokens") this.told(ledger, refused.untilMs);
       return refused;
     } catch (error) {
       return { kind: "infra", error };
@@ -61,7 +72,7 @@ export class QuotaClocks {
     try {
       const clocks = await twice(() => leases.settle(ledger, { id, tokens: unusedTokens }, quota, nowMs, seen));
       this.#known.set(ledger, clocks);
-      this.#waits.delete(ledger);
+      this.setBack(ledger);
     } catch (error) {
       telemetry.note({ kind: "trouble", what: "settle a quota", error: errorName(error) });
     }

@@ -4,7 +4,7 @@ import { estimateTokens } from "../core/estimate.ts";
 import type { Failure } from "../core/failure.ts";
 import { classify } from "../core/failure.ts";
 import type { JsonObject } from "../core/json.ts";
-import { burndownFor, wantedBy } from "../core/ledgers.ts";
+import { burndownFor, chargeOf, wantedBy } from "../core/ledgers.ts";
 import type { LeaseOutcome, NoLease } from "../core/lease.ts";
 import { attemptMsMin, attemptsPerStepMax, laneLimits } from "../core/limits.ts";
 import type { Need, Step } from "../core/plan.ts";
@@ -37,7 +37,8 @@ export async function runAttempt(
   run.add({ leaseWaitMs: run.progress.leaseWaitMs + waitMs });
   if (taken.kind !== "taken") return { kind: "no-lease", why: taken, waitMs };
 
-  const unusedBy = (attempted?: Attempted) => unusedTokens(taken.setAside?.tokens ?? 0, attempted, burndownFor(step));
+  const unusedBy = (attempted?: Attempted) =>
+    unusedTokens(chargeOf(taken.wanted)?.tokens ?? 0, attempted, burndownFor(step));
   let [outcome, unused]: [LeaseOutcome, number] = [{ kind: "neutral" }, 0]; // what nobody knows of was spent
   try {
     // The wait may have been long, or a freeze: a request goes out only for a job that is still ours and not over.

@@ -602,15 +602,179 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
     });
   });
 
+  describe("the clocks on a page", () => {
+    const quota = { tokensPerMinute: 6_000, requestsPerMinute: 600 }; // a token is 11 ms, a request 110
+    const take = (ref: PageRef, ids: readonly string[], nowMs: number, seen?: Clocks, tokens = 100) =>
+      table.take(ref, ids, 10, 90_000, { quota, tokens: ids.map(() => tokens), nowMs, seen });
+    const clocksOf = async ({ ledger }: PageRef) => await table.readClocks(ledger);
+
+    test("are charged with the take, for all in it", async () => {
+      const ref = await page("x");
+      const clocks = { tokensAtMs: 1_000 + 3_300, requestsAtMs: 1_330 };
+      expect(await take(ref, ["a", "b", "c"], 1_000)).toEqual({
+        kind: "taken",
+        page: { x: 1_000, a: 90_000, b: 90_000, c: 90_000 },
+        clocks,
+      });
+      expect(await clocksOf(ref)).toEqual(clocks);
+    });
+
+    test.each<[says: string, nowMs: number, tokensAtMs: number, requestsAtMs: number]>([
+      ["both ahead, move on from where they are", 1_050, 3_200, 1_220],
+      ["one ahead and one in the past, each as it must", 1_500, 3_200, 1_610],
+      ["both in the past, begin anew", 9_000, 10_100, 9_110],
+      ["exactly at the time, move on too", 2_100, 3_200, 2_210],
+    ])("that are %s", async (_says, nowMs, tokensAtMs, requestsAtMs) => {
+      const ref = await page();
+      const { clocks } = await take(ref, ["a"], 1_000);
+      expect(await take(ref, ["b"], nowMs, clocks)).toMatchObject({ kind: "taken" });
+      expect(await clocksOf(ref)).toEqual({ tokensAtMs, requestsAtMs });
+    });
+
+    test("are told by the page that refused, and are never wrong by what was thought of them", async () => {
+      const ref = await page();
+      await take(ref, ["a"], 1_000);
+      const wrong = [undefined, { tokensAtMs: 0, requestsAtMs: 90_000 }, { tokensAtMs: 90_000, requestsAtMs: 0 }];
+      for (const [index, seen] of wrong.entries()) {
+        const answer = await take(ref, [`b${index}`], 1_050, seen);
+        if (answer.kind === "refused") await take(ref, [`b${index}`], 1_050, answer.clocks);
+      }
+      expect(await clocksOf(ref)).toEqual({ tokensAtMs: 2_100 + 3 * 1_100, requestsAtMs: 1_110 + 3 * 110 });
+      expect(await countOf(ref)).toBe(4);
+    });
+
+    test("that are a burst ahead refuse, and neither they nor the page change", async () => {
+      const ref = await page();
+      const { clocks } = await take(ref, ["a"], 1_000, undefined, 6_000);
+      for (const seen of [undefined, clocks])
+        expect(await take(ref, ["b"], 2_000, seen)).toEqual({ kind: "refused", page: { a: 90_000 }, clocks });
+      expect(await take(ref, ["b"], 62_001, clocks)).toMatchObject({ kind: "taken" });
+    });
+
+    test("refuse a group of which they would not admit the last after the others", async () => {
+      const ref = await page();
+      const { clocks } = await take(ref, ["a"], 1_000, undefined, 300); // 3,300 ms ahead
+      expect(await take(ref, ["b", "c", "d"], 1_000, clocks)).toMatchObject({ kind: "refused", page: { a: 90_000 } });
+      expect(await take(ref, ["b", "c"], 1_000, clocks)).toMatchObject({ kind: "taken" });
+    });
+
+    test("stand still where the page is full", async () => {
+      const ref = await page(..."0123456789".split(""));
+      expect(await take(ref, ["a"], 1_000)).toMatchObject({ kind: "refused" });
+      expect(await clocksOf(ref)).toEqual({});
+    });
+
+    test("are charged once for a take, however often it is sent", async () => {
+      const ref = await page();
+      const { clocks } = await take(ref, ["a", "b"], 1_000);
+      for (const seen of [undefined, clocks])
+        for (const ids of [["a", "b"], ["a"], ["b", "c"]])
+          expect(await take(ref, ids, 1_000, seen)).toEqual({
+            kind: "refused",
+            page: { a: 90_000, b: 90_000 },
+            clocks,
+          });
+    });
+
+    test("are charged by a reclaim, and get nothing back for what it takes away", async () => {
+      const ref = await page();
+      const { clocks } = await take(ref, ["a"], 1_000);
+      const toll = { quota, tokens: [100], nowMs: 1_050, seen: clocks };
+      const reclaim = () => table.reclaim(ref, { a: 90_000 }, ["b"], 1, 99_000, toll);
+      expect(await reclaim()).toEqual({
+        kind: "taken",
+        page: { b: 99_000 },
+        clocks: { tokensAtMs: 3_200, requestsAtMs: 1_220 },
+      });
+      expect(await reclaim()).toMatchObject({ kind: "refused" });
+      await table.giveBack(ref, ["a"], { a: 440 });
+      expect(await clocksOf(ref)).toEqual({ tokensAtMs: 3_200, requestsAtMs: 1_220 });
+    });
+
+    test("that refuse a reclaim take nothing away", async () => {
+      const ref = await page();
+      const { clocks } = await take(ref, ["a"], 1_000, undefined, 6_000);
+      const toll = { quota, tokens: [100], nowMs: 2_000, seen: clocks };
+      expect(await table.reclaim(ref, { a: 90_000 }, ["b"], 1, 99_000, toll)).toMatchObject({ kind: "refused" });
+      expect(await table.readPage(ref)).toEqual({ a: 90_000 });
+    });
+
+    test("are set back with the return, once", async () => {
+      const ref = await page();
+      await take(ref, ["a"], 1_000);
+      for (let times = 0; times < 3; times++) await table.giveBack(ref, ["a"], { a: 440 });
+      expect(await clocksOf(ref)).toEqual({ tokensAtMs: 2_100 - 440, requestsAtMs: 1_110 });
+      expect(await table.readPage(ref)).toEqual({});
+    });
+
+    test("are set back for those of a return that still are there, and all of it is returned", async () => {
+      const ref = await page();
+      await take(ref, ["a", "b", "c", "d"], 1_000);
+      await table.giveBack(ref, ["b"], { b: 1 });
+      await table.giveBack(ref, ["a", "b", "c", "d"], { a: 10, b: 100, c: 1_000 });
+      expect(await clocksOf(ref)).toEqual({ tokensAtMs: 1_000 + 4_400 - 1_011, requestsAtMs: 1_440 });
+      expect(await table.readPage(ref)).toEqual({});
+    });
+
+    test("are not made by a return to a page without any", async () => {
+      const ref = await page("a");
+      await table.giveBack(missing(), ["a"], { a: 440 });
+      await table.giveBack(ref, ["x"], { x: 440 });
+      expect(await clocksOf(ref)).toEqual({});
+    });
+
+    test("are touched by no renewal, and by no take without a toll", async () => {
+      const ref = await page();
+      const { clocks } = await take(ref, ["a"], 1_000);
+      expect(await table.renew(ref, ["a"], 99_000)).toMatchObject({ kind: "taken", clocks });
+      expect(await table.take(ref, ["b"], 10, 99_000)).toMatchObject({ kind: "taken", clocks });
+    });
+
+    test("charged by 64 at once admit what fits, and no more", async () => {
+      const ref = await page();
+      const takeOne = async (id: string): Promise<boolean> => {
+        let seen: Clocks | undefined;
+        for (let tries = 0; tries < 64; tries++) {
+          const toll = { quota: { requestsPerMinute: 60 }, tokens: [0], nowMs: 1_000, seen }; // 1,100 ms each
+          const answer = await table.take(ref, [id], 64, 90_000, toll);
+          if (answer.kind === "taken") return true;
+          seen = answer.clocks;
+          if (seen?.requestsAtMs !== undefined && seen.requestsAtMs >= 6_000) return false;
+        }
+        return false;
+      };
+      const taken = await Promise.all(Array.from({ length: 64 }, (_, index) => takeOne(`lease-${index}`)));
+      expect(taken.filter((each) => each)).toHaveLength(5);
+      expect([await countOf(ref), await clocksOf(ref)]).toEqual([5, { requestsAtMs: 1_000 + 5 * 1_100 }]);
+    });
+
+    test("bear ids that begin with anything", async () => {
+      const [ref, ids] = [await page(), ["-_9zAZ", "0", "size", "l", "tokensAt"]];
+      expect(await take(ref, ids, 1_000, undefined, 1)).toMatchObject({ kind: "taken" });
+      await table.giveBack(ref, ids, Object.fromEntries(ids.map((id) => [id, 11])));
+      expect(await clocksOf(ref)).toEqual({ tokensAtMs: 1_000, requestsAtMs: 1_550 });
+    });
+  });
+
   const sends = name === "memory" ? 0 : 1;
   const perMinute = { tokensPerMinute: 6_000 };
   const costs: readonly [says: string, requests: number, act: (held: PageRef) => Promise<unknown>][] = [
     ["a take", 1, (held) => table.take(held, ["b"], 5, 1_000)],
     ["a take of ten", 1, (held) => table.take(held, "0123456789".split(""), 11, 1_000)],
     ["a refused take", 1 + refusalReads, (held) => table.take(held, ["b"], 1, 1_000)],
+    [
+      "a take with its toll",
+      1,
+      (held) => table.take(held, ["b"], 5, 1_000, { quota: perMinute, tokens: [1], nowMs: 0 }),
+    ],
     ["a reclaim", 1, (held) => table.reclaim(held, { a: 1_000 }, ["b"], 1, 2_000)],
     ["a renewal", 1, (held) => table.renew(held, ["a"], 2_000)],
     ["a return", 1, (held) => table.giveBack(held, ["a"])],
+    [
+      "a return that was made before, with what it sets back,",
+      1 + refusalReads,
+      (held) => table.giveBack(held, ["b"], { b: 1 }),
+    ],
     ["a return to no page", 1, () => table.giveBack(missing(), ["a"])],
     ["a hundred rows of a board", 1, () => board(aBoard)],
     [

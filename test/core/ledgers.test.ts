@@ -2,7 +2,15 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Config, TargetConfig } from "../../lib/core/config.ts";
 import { targetsOf } from "../../lib/core/config.ts";
-import { idleLimits, leaseAsks, ledgerKind, ledgersOf, sharedLimits, wantedBy } from "../../lib/core/ledgers.ts";
+import {
+  chargeOf,
+  idleLimits,
+  leaseAsks,
+  ledgerKind,
+  ledgersOf,
+  sharedLimits,
+  wantedBy,
+} from "../../lib/core/ledgers.ts";
 import { plan } from "../../lib/core/plan.ts";
 import { a } from "../a.ts";
 
@@ -193,6 +201,32 @@ test("the name of a ledger tells its kind, whatever things are called", () =>
     "target",
   ]));
 
+describe("the charge of an attempt", () => {
+  const quota = { requestsPerMinute: 60 };
+  const wanted = (max: number) => {
+    const config = aConfig({ targets: [[max, "g"], [max, "g"], [max]], operations: { o: 40 }, groups: { g: 33 } });
+    const job = a.job({ operation: "o" });
+    return wantedBy(job, { ...stepOn(config), quota }, { inputTokens: 1 }, config);
+  };
+  const bearers = ({ asks }: ReturnType<typeof wanted>) =>
+    asks.map(({ ledger, charge }) => [ledger, charge !== undefined]);
+
+  test("is borne by its target's take where that has one page, the last of all", () => {
+    expect(bearers(wanted(32))).toEqual([
+      ["group:g", false],
+      ["operation:o", false],
+      ["m@a", true],
+    ]);
+    expect(wanted(32).charge).toBeUndefined();
+  });
+  test("is made on the head where it has more, and the order is by the limits", () => {
+    expect(bearers(wanted(33)).map(([, bears]) => bears)).toEqual([false, false, false]);
+    expect(wanted(33).asks.at(-1)?.ledger).toBe("operation:o");
+    expect(wanted(33).charge).toEqual({ tokens: 0, quota });
+  });
+  test("is the same either way", () => expect(chargeOf(wanted(32))).toEqual(chargeOf(wanted(33))));
+});
+
 describe("an attempt sets aside", () => {
   const need = { inputTokens: 1_000, maxTokens: 200 };
   const wanted = (facts: Partial<TargetConfig>, asks: { inputTokens: number; maxTokens?: number } = need) => {
@@ -203,7 +237,7 @@ describe("an attempt sets aside", () => {
     const models = { "fast-text": { targets: { "us-west-2": { ...place, maxTokens: 500, ...facts } } } };
     const planned = plan(a.job({ model: "fast-text" }), a.config({ models }));
     if (planned.kind !== "plan") throw new Error("no plan");
-    return wantedBy(a.job(), planned.steps[0], asks, a.config({ models })).charge;
+    return chargeOf(wantedBy(a.job(), planned.steps[0], asks, a.config({ models })));
   };
 
   test("nothing where no quota is configured", () => expect(wanted({})).toBeUndefined());

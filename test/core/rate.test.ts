@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { burstMs, charge, costMs, marksMax, settle } from "../../lib/core/rate.ts";
+import { backMs, burstMs, charge, costMs, marksMax, payTogether, settle } from "../../lib/core/rate.ts";
 import type { Charged, Clocks, Quota } from "../../lib/core/rate.ts";
 import { t0 } from "../a.ts";
 
@@ -53,6 +53,51 @@ describe("a quota", () => {
     ));
   test("that is big still costs something", () => expect(costMs(1, 1_000_000)).toBe(0.066));
 });
+
+describe("attempts that pay together", () => {
+  const rows: [says: string, seen: Clocks | undefined, tokens: readonly number[], count: number, clocks: Clocks][] = [
+    ["start clocks that were never written", undefined, [100, 200], 2, at(3_300, 220)],
+    ["are admitted as long as the clocks are less than a burst ahead", at(4_000, 0), [50, 50, 50], 2, at(5_100, 220)],
+    ["are admitted none by a clock that is a burst ahead", at(0, 5_000), [1, 1], 0, at(0, 5_000)],
+    ["are admitted the big one, and none after it", undefined, [100, 6_000, 1], 2, at(67_100, 220)],
+  ];
+  test.each(rows)("%s", (_says, seen, tokens, count, clocks) =>
+    expect(payTogether(seen, { tokens, quota, nowMs: t0 })).toEqual({ count, clocks }),
+  );
+
+  test("are admitted and pay as if each came alone", () =>
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat(3_000), { maxLength: 10 }),
+        fc.record({
+          tokensAtMs: fc.integer({ min: -9, max: 6_000 }),
+          requestsAtMs: fc.integer({ min: -9, max: 6_000 }),
+        }),
+        (tokens, ahead) => {
+          const seen = at(ahead.tokensAtMs, ahead.requestsAtMs);
+          const { count, clocks } = payTogether(seen, { tokens, quota, nowMs: t0 });
+          let alone: Clocks = seen;
+          const kinds = tokens.map((each, index) => {
+            const answer = charge(alone, { id: `a${index}`, tokens: each }, quota, t0);
+            if (answer.kind === "charged") alone = answer.clocks;
+            return answer.kind;
+          });
+          expect(kinds.filter((kind) => kind === "charged")).toHaveLength(count);
+          expect([clocks.tokensAtMs, clocks.requestsAtMs]).toEqual([alone.tokensAtMs, alone.requestsAtMs]);
+        },
+      ),
+    ));
+});
+
+test.each<[says: string, unused: number | undefined, of: Quota, expected: number]>([
+  ["all of it, unless it is said how much", undefined, quota, 1_100],
+  ["what was not used", 40, quota, 440],
+  ["nothing where more was used", -1, quota, 0],
+  ["nothing for what is no number", NaN, quota, 0],
+  ["nothing where tokens are not counted", 40, { requestsPerMinute: 600 }, 0],
+])("a reservation sets its clock back by %s", (_says, unused, of, expected) =>
+  expect(backMs({ tokens: 100, quota: of }, unused)).toBe(expected),
+);
 
 describe("settling", () => {
   const seen: Clocks = { ...at(9_000, 700), settled: { other: t0 - 1 } };

@@ -19,7 +19,7 @@ export function wired(
     reclaim: (ref, expired, ids, ...rest) =>
       carry({ verb: "reclaim", ref, ids }, () => table.reclaim(ref, expired, ids, ...rest)),
     renew: (ref, ids, untilMs) => carry({ verb: "renew", ref, ids }, () => table.renew(ref, ids, untilMs)),
-    giveBack: (ref, ids) => carry({ verb: "giveBack", ref, ids }, () => table.giveBack(ref, ids)),
+    giveBack: (ref, ids, ...rest) => carry({ verb: "giveBack", ref, ids }, () => table.giveBack(ref, ids, ...rest)),
     readBoard: (names) => carry({ verb: "readBoard", ids: [] }, () => table.readBoard(names)),
     writeHead: (...write) => carry({ verb: "writeHead", ids: [] }, () => table.writeHead(...write)),
     writeBreaker: (...write) => carry({ verb: "writeBreaker", ids: [] }, () => table.writeBreaker(...write)),

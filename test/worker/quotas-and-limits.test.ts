@@ -70,17 +70,28 @@ describe("a quota of tokens a minute", () => {
     expect(await aheadMs(service)).toBeLessThanOrEqual(0);
   });
 
-  test("gets all of it back when the job is over before its request went out", async () => {
+  test.each([
+    ["the only page", 32],
+    ["the head", 33],
+  ])("gets all of it back on %s when the job is over before its request went out", async (_where, max) => {
     const around = (world: MemoryWorld): World => {
-      const charge: World["leases"]["charge"] = async (...ask) => {
-        await world.clock.sleep(20_000);
-        return await world.leases.charge(...ask);
-      };
-      return { ...world, leases: { ...world.leases, charge } };
+      const slowly =
+        <Ask extends unknown[], Answer>(act: (...ask: Ask) => Promise<Answer>) =>
+        async (...ask: Ask) => {
+          await world.clock.sleep(20_000);
+          return await act(...ask);
+        };
+      const [take, charge] = [
+        slowly((...ask: Parameters<World["leases"]["take"]>) => world.leases.take(...ask)),
+        slowly((...ask: Parameters<World["leases"]["charge"]>) => world.leases.charge(...ask)),
+      ];
+      return { ...world, leases: { ...world.leases, ...(max > 32 ? { charge } : { take }) } };
     };
-    const service = aService({ config: config({ tokensPerMinute: 6_000 }), around });
+    const limit = { start: max, max };
+    const service = aService({ config: config({ tokensPerMinute: 6_000, limit }), around });
     const { clock } = service.world;
     const startedAtMs = clock.nowMs();
+    await service.world.leases.createPage({ ledger: "fast@west", page: 0 });
     service.send({ params: params(1_000), deadlineAt: startedAtMs + 15_000 });
     await service.invoke();
     expect(service.reply()).toMatchObject({ status: "expired" });

@@ -6,6 +6,7 @@ import { systemClock } from "../../lib/aws/clock.ts";
 import { createJobTable as jobTableOn } from "../../lib/aws/job-table.ts";
 import { createLeaseTable as leaseTableOn } from "../../lib/aws/lease-table.ts";
 import { createQueue as queueOn } from "../../lib/aws/queue.ts";
+import type { TargetConfig } from "../../lib/core/config.ts";
 import type { Delivery } from "../../lib/core/job.ts";
 import { scriptedModels } from "../../lib/memory/models.ts";
 import { createMemoryObjects } from "../../lib/memory/objects.ts";
@@ -34,7 +35,7 @@ function count(client: DynamoDBClient | SQSClient, sent: Sent): void {
 }
 
 /** A fresh container on tables and a queue of its own. */
-async function aContainer(sent: Sent) {
+async function aContainer(sent: Sent, of = config) {
   const where = engines.dynoxide ?? engines.dynalite;
   const dynamo = new DynamoDBClient(localClient(where));
   const sqs = new SQSClient({ ...localClient(engines.fauxqs), useQueueUrlAsEndpoint: false });
@@ -55,7 +56,7 @@ async function aContainer(sent: Sent) {
     objects: createMemoryObjects(),
     telemetry: { note: () => undefined },
   };
-  return createMemoryWorker(world, config, "bulk");
+  return createMemoryWorker(world, of, "bulk");
 }
 
 const job = (jobId: string): Delivery => {
@@ -82,6 +83,27 @@ describe("on the happy path", () => {
 
     expect(await processBatch(worker, jobsOf("second", 1), endsAtMs())).toEqual([]);
     expect(sent).toEqual({ UpdateItemCommand: 4, BatchGetItemCommand: 1, ChangeMessageVisibilityBatchCommand: 1 });
+  });
+
+  test.each([
+    [4, "is on its only page", 32],
+    [6, "has several", 33],
+  ])("a job under a quota costs %i requests to DynamoDB where the ledger %s", async (requests, _where, max) => {
+    const sent: Sent = {};
+    const limited = { limit: { start: max, max }, tokensPerMinute: 6_000, requestsPerMinute: 6_000 };
+    const targets = config.models["fast"]?.targets ?? {};
+    const west = { ...targets["west"], ...limited } as TargetConfig;
+    const worker = await aContainer(sent, { ...config, models: { ...config.models, fast: { targets: { west } } } });
+    // One for each page: a job of the second page must not make it.
+    await Promise.all([0, 1].map((page) => worker.world.leases.createPage({ ledger: "fast@west", page })));
+    await processBatch(worker, jobsOf("first", 1), endsAtMs());
+    const aheadMs = async () => ((await worker.world.leases.readClocks("fast@west")).tokensAtMs ?? 0) - Date.now();
+    for (const name of ["while-it-is-ahead", "when-it-is-past"]) {
+      if (name === "when-it-is-past") await systemClock.sleep(Math.max(0, await aheadMs()) + 10);
+      delete sent["UpdateItemCommand"];
+      expect(await processBatch(worker, jobsOf(name, 1), endsAtMs())).toEqual([]);
+      expect(sent["UpdateItemCommand"]).toBe(requests);
+    }
   });
 
   test("ten jobs of one batch cost no more than 3.1 each, and one to SQS for all", async () => {

@@ -153,12 +153,11 @@ export function leaseTableOver(client: Client, rows: LeaseTable): LeaseTable {
   const onPage = <Answer>(verb: string, ref: PageRef, carryOut: () => Promise<Answer>) =>
     client.send({ verb, keys: [`L#${ref.ledger}#${ref.page}`], units: 1 }, carryOut);
   return {
-    take: (ref, ids, cap, untilMs) => onPage("take", ref, () => rows.take(ref, ids, cap, untilMs)),
+    take: (ref, ...ask) => onPage("take", ref, () => rows.take(ref, ...ask)),
     createPage: (ref) => onPage("createPage", ref, () => rows.createPage(ref)),
-    reclaim: (ref, expired, ids, cap, untilMs) =>
-      onPage("reclaim", ref, () => rows.reclaim(ref, expired, ids, cap, untilMs)),
+    reclaim: (ref, ...ask) => onPage("reclaim", ref, () => rows.reclaim(ref, ...ask)),
     renew: (ref, ids, untilMs) => onPage("renew", ref, () => rows.renew(ref, ids, untilMs)),
-    giveBack: (ref, ids) => onPage("giveBack", ref, () => rows.giveBack(ref, ids)),
+    giveBack: (ref, ...ask) => onPage("giveBack", ref, () => rows.giveBack(ref, ...ask)),
     writeHead: (ledger, seen, next) =>
       client.send({ verb: "writeHead", keys: [`H#${ledger}`], units: 1 }, () => rows.writeHead(ledger, seen, next)),
     readBoard: (names) => client.send({ verb: "readBoard", keys: [], units: 0 }, () => rows.readBoard(names)),
