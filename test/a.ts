@@ -1,12 +1,12 @@
 /** Builders: each test states the facts that differ, these supply the rest. */
 import type { Config } from "../lib/core/config.ts";
 import { ops } from "../lib/core/config.ts";
-import { noUsage } from "../lib/core/attempt.ts";
 import { noProgress } from "../lib/core/claim.ts";
 import type { ClaimAsk, JobRow } from "../lib/core/claim.ts";
 import type { Envelope } from "../lib/core/envelope.ts";
 import type { Delivery, Job } from "../lib/core/job.ts";
 import { holdMs } from "../lib/core/limits.ts";
+import { noMeta } from "../lib/core/reply.ts";
 import type { ReplyMeta } from "../lib/core/reply.ts";
 import type { Step } from "../lib/core/plan.ts";
 
@@ -125,17 +125,10 @@ export const a = {
   }),
 
   meta: (facts: Partial<ReplyMeta> = {}): ReplyMeta => ({
+    ...noMeta,
     model: "fast-text",
-    fallbackUsed: false,
     attempts: 1,
     deliveries: 1,
-    queueMs: 0,
-    leaseWaitMs: 0,
-    providerMs: 0,
-    totalMs: 0,
-    sleptMs: 0,
-    usage: noUsage,
-    steps: [],
     worker: "worker-1",
     workerVersion: "0.1.0",
     ...facts,

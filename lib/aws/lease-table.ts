@@ -136,7 +136,8 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
         try {
           return clocksOf((await update(pk, { ...write, ...told })).Attributes);
         } catch (error) {
-          // Where nothing is to be set back, only a missing page refuses. Whichever is gone was returned before, or taken away: it sets nothing back.
+          // Where nothing is to be set back, only a missing page refuses. Whichever is gone was returned before, or taken
+          // away: it sets nothing back.
           const row = rowThatRefused(error) ?? (write.ExpressionAttributeValues && (await read(pk)));
           left = Object.keys(entriesOf(pageOf(row) ?? {}, left));
         }

@@ -469,6 +469,53 @@ describe("when what is below fails", () => {
     expect(requests(service)).toHaveLength(1);
   });
 
+  test("a message whose reply cannot be stored is not acknowledged, and is answered when it can be", async () => {
+    let isDown = true;
+    const service = aService({
+      around: (world) =>
+        withJobs(world, { complete: (claim, ask) => (isDown ? down() : world.jobs.complete(claim, ask)) }),
+    });
+    service.send();
+    expect(await service.invoke()).toHaveLength(1);
+    expect(service.reply()).toBeUndefined();
+    expect(service.world.queue.depth()).toEqual({ visible: 0, hidden: 1 });
+    isDown = false;
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+
+  test("a message that cannot be parked is not acknowledged, and is parked when it can be", async () => {
+    let isDown = true;
+    const service = aService({
+      around: (world) => ({
+        ...world,
+        queue: { ...world.queue, park: (...message) => (isDown ? down() : world.queue.park(...message)) },
+      }),
+    });
+    service.world.queue.send("no envelope");
+    expect(await service.invoke()).toHaveLength(1);
+    expect(service.world.queue.parked).toEqual([]);
+    isDown = false;
+    await service.drain();
+    expect(service.world.queue.parked).toMatchObject([{ body: "no envelope" }]);
+  });
+
+  test("whoever stores a reply holds no lease", async () => {
+    const out: number[] = [];
+    const service = aService({
+      around: (world) =>
+        withJobs(world, {
+          complete: async (claim, ask) => {
+            out.push(await leasesOut(world));
+            return world.jobs.complete(claim, ask);
+          },
+        }),
+    });
+    service.send();
+    await service.invoke();
+    expect(out).toEqual([0]);
+  });
+
   test("a claim that cannot be extended is given up before another may take it: nothing is written, the message comes again", async () => {
     const service = aService({ script: { latency: 100_000 }, around: (world) => withJobs(world, { extend: down }) });
     service.send();
