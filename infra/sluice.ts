@@ -10,7 +10,7 @@ import type { ConfigInput } from "../lib/config.ts";
 import type { Config } from "../lib/core/config.ts";
 import { lanes } from "../lib/core/lane.ts";
 import type { Lane } from "../lib/core/lane.ts";
-import { idleLimits } from "../lib/core/ledgers.ts";
+import { idleLimits, neverAdmitted } from "../lib/core/ledgers.ts";
 import { outputsPrefix, paramsPrefix } from "../lib/core/limits.ts";
 import { bundleFunction } from "./bundle.ts";
 import { laneMapping } from "./concurrency.ts";
@@ -59,6 +59,12 @@ export class Sluice extends Construct {
       Annotations.of(this).addInfoV2(
         "sluice:neverBinding",
         `These limits cannot bind, for what they cover never has as many leases out; no ledger is made for them: ${idle.join(", ")}`,
+      );
+    const greedy = neverAdmitted(this.config);
+    if (greedy.length > 0)
+      Annotations.of(this).addWarningV2(
+        "sluice:neverAdmitted",
+        `These are not below tokensPerMinute, so that only jobs which ask for less themselves are admitted there; lower them: ${greedy.join(", ")}`,
       );
     const { ttlDays } = this.config.replies;
 

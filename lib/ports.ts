@@ -117,9 +117,9 @@ export interface LeaseTable {
   /** All that a container must know before it takes a lease, together: one request for up to 100 rows. */
   readBoard(names: BoardNames): Promise<BoardRows>;
   /** Writes the head if it is still as seen; undefined: not written yet. */
-  writeHead(ledger: string, seen: Head | undefined, next: Head): Promise<HeadWritten>;
+  writeHead(ledger: string, seen: Head | undefined, next: Head): Promise<RowWritten<Head>>;
   /** Writes the breaker if it is still as seen; undefined: closed, without a failure. */
-  writeBreaker(target: string, seen: Breaker | undefined, next: Breaker): Promise<BreakerWritten>;
+  writeBreaker(target: string, seen: Breaker | undefined, next: Breaker): Promise<RowWritten<Breaker>>;
   /** An operator's word in the place of the one before it. What is learned beside it stays. */
   setOverride(word: Word): Promise<void>;
   /**
@@ -143,12 +143,10 @@ export type Taken =
   | { readonly kind: "taken"; readonly page: Page; readonly clocks?: Clocks }
   | { readonly kind: "refused"; readonly page: Page | undefined; readonly clocks?: Clocks };
 
-/** Refused: somebody was faster, or an earlier copy of this write; the head that stands says which. */
-export type HeadWritten = { readonly kind: "written" } | { readonly kind: "refused"; readonly head: Head | undefined };
-
-export type BreakerWritten =
+/** Refused: somebody was faster, or an earlier copy of this write; the row that `stands` says which. */
+export type RowWritten<Row> =
   | { readonly kind: "written" }
-  | { readonly kind: "refused"; readonly breaker: Breaker | undefined };
+  | { readonly kind: "refused"; readonly stands: Row | undefined };
 
 /** Whose rows are read together: a ledger's head with the operator's word on it, the others' own rows. */
 export interface BoardNames {

@@ -8,7 +8,7 @@ import type { DynamoDBClient, UpdateItemCommandInput } from "@aws-sdk/client-dyn
 import { entriesOf } from "../core/lease.ts";
 import type { Page, PageRef } from "../core/lease.ts";
 import type { Toll } from "../core/rate.ts";
-import type { LeaseTable, Taken } from "../ports.ts";
+import type { LeaseTable, RowWritten, Taken } from "../ports.ts";
 import { backWrite, chargeRow, clocksOf, Expressions, settleRow, sum, tollWrite } from "./clock-rows.ts";
 import {
   boardKeys,
@@ -153,17 +153,9 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
       return boardOf((await Promise.all(chunks)).flat());
     },
 
-    writeHead: async (ledger, seen, next) => {
-      const refused = await rewritten(headKey(ledger), headWrite(seen, next));
-      return refused === undefined
-        ? { kind: "written" }
-        : { kind: "refused", head: refused.item && headOf(refused.item) };
-    },
-
-    writeBreaker: async (target, seen, next) => {
-      const refused = await rewritten(breakerKey(target), breakerWrite(seen, next));
-      return refused === undefined ? { kind: "written" } : { kind: "refused", breaker: breakerOf(refused.item) };
-    },
+    writeHead: (ledger, seen, next) =>
+      rewrite(headKey(ledger), headWrite(seen, next), (row) => row && headOf(row)),
+    writeBreaker: (target, seen, next) => rewrite(breakerKey(target), breakerWrite(seen, next), breakerOf),
 
     setOverride: async (word) => {
       await update(wordKey(word), wordWrite(word));
@@ -181,16 +173,17 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
     readPage: async (ref) => pageOf(await read(pageKey(ref))),
   };
 
-  /** A write on what was seen; answers the row that refused it. */
-  async function rewritten(
+  /** A write on what was seen. */
+  async function rewrite<Row>(
     pk: string,
     write: Pick<UpdateItemCommandInput, "UpdateExpression" | "ConditionExpression">,
-  ): Promise<{ readonly item: Item | undefined } | undefined> {
+    rowOf: (item: Item | undefined) => Row | undefined,
+  ): Promise<RowWritten<Row>> {
     try {
       await update(pk, { ...write, ReturnValuesOnConditionCheckFailure: "ALL_OLD" });
-      return undefined;
+      return { kind: "written" };
     } catch (error) {
-      return { item: rowThatRefused(error) ?? (await read(pk)) };
+      return { kind: "refused", stands: rowOf(rowThatRefused(error) ?? (await read(pk))) };
     }
   }
 

@@ -92,6 +92,15 @@ export function idleLimits(config: Config): readonly string[] {
   return sharedLedgers(config).flatMap(({ path, limitMax, outMax }) => (limitMax < outMax ? [] : [path]));
 }
 
+/** The paths of the ceilings by which a job that does not say how long its answer may be never fits the minute's quota. */
+export function neverAdmitted(config: Config): readonly string[] {
+  return Object.entries(config.models).flatMap(([model, { targets }]) =>
+    Object.entries(targets).flatMap(([name, { maxTokens, tokensPerMinute = Infinity }]) =>
+      maxTokens < tokensPerMinute ? [] : [`models.${model}.targets.${name}.maxTokens`],
+    ),
+  );
+}
+
 interface SharedLedger {
   readonly ledger: string;
   /** In the config. */

@@ -169,11 +169,11 @@ function readLimit(value: Json): ReadField<number> {
   return Number.isInteger(limit) ? { value: limit } : { value: Math.floor(limit), trouble: "is no whole number" };
 }
 
-/** 0 ends a pause. Seconds in the place of ms would be a pause that ended in 1970, and nobody would see why. */
+/** 0 ends a pause. Seconds in the place of ms would have ended in 1970, microseconds never end, and nobody would see why. */
 function readTime(value: Json): ReadField<number> {
   const atMs = numberIn(value);
   if (atMs === undefined || atMs < 0) return { trouble: "is no time" };
-  return atMs > 0 && atMs < 1e11 ? { trouble: "is no time in ms" } : { value: atMs };
+  return atMs > 0 && (atMs < 1e11 || atMs > 1e14) ? { trouble: "is no time in ms" } : { value: atMs };
 }
 
 function readOut(value: Json): ReadField<true> {

@@ -105,14 +105,14 @@ export function createMemoryLeaseTable(): LeaseTable {
 
     writeHead: async (ledger, seen, next) => {
       const head = heads.get(ledger);
-      if (!sameHead(head, seen)) return { kind: "refused", head };
+      if (!sameHead(head, seen)) return { kind: "refused", stands: head };
       heads.set(ledger, next);
       return { kind: "written" };
     },
 
     writeBreaker: async (target, seen, next) => {
       const breaker = breakers.get(target);
-      if (!sameBreaker(breaker, seen)) return { kind: "refused", breaker };
+      if (!sameBreaker(breaker, seen)) return { kind: "refused", stands: breaker };
       if (sameBreaker(next, undefined)) breakers.delete(target);
       else breakers.set(target, next);
       return { kind: "written" };

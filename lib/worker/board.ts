@@ -35,14 +35,8 @@ export class Board {
   constructor(world: Pick<World, "clock" | "leases" | "telemetry">, names: Partial<Omit<BoardNames, "lanes">>) {
     this.#world = world;
     this.#names = { ledgers: [], targets: [], models: [], ...names, lanes };
-    this.#heads = new Sheet(sameHead, async (ledger, seen, next) => {
-      const written = await world.leases.writeHead(ledger, seen, next);
-      return written.kind === "written" ? written : { kind: "refused", stands: written.head };
-    });
-    this.#breakers = new Sheet(sameBreaker, async (target, seen, next) => {
-      const written = await world.leases.writeBreaker(target, seen, next);
-      return written.kind === "written" ? written : { kind: "refused", stands: written.breaker };
-    });
+    this.#heads = new Sheet(sameHead, (...write) => world.leases.writeHead(...write));
+    this.#breakers = new Sheet(sameBreaker, (...write) => world.leases.writeBreaker(...write));
   }
 
   /** Answers when the board is at most a second old, or could not be read. Callers at the same time share one request. */

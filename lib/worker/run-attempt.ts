@@ -50,6 +50,10 @@ export async function runAttempt(
     const attempted = await ask(run, step, params, taken, attemptMsMax);
     [outcome, unused] = [outcomeForLimit(attempted), unusedBy(attempted)];
     return attempted;
+  } catch (error) {
+    // Turned away at the door, by credentials that have expired: no model has seen it.
+    if (error instanceof Infrastructure) unused = unusedBy();
+    throw error;
   } finally {
     // Notes its own failure, and keeps no answer from being stored after the bell: the lease's expiry is the backstop.
     await inTime(run.invocation, desk.giveBack(taken, outcome, unused));

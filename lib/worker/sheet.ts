@@ -1,13 +1,10 @@
+import type { RowWritten } from "../ports.ts";
+
 /** A change that was written: what it was made of, and what it made. */
 export interface Changed<Row> {
   readonly seen: Row | undefined;
   readonly next: Row;
 }
-
-/** `stands`: the row that refused. */
-export type RowWritten<Row> =
-  | { readonly kind: "written" }
-  | { readonly kind: "refused"; readonly stands: Row | undefined };
 
 const changeTriesMax = 2;
 

@@ -256,12 +256,12 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
       const ledger = newLedger();
       const theirs = { ...full, [field]: 7 };
       await table.writeHead(ledger, undefined, theirs);
-      expect(await table.writeHead(ledger, full, { lim: 1 })).toEqual({ kind: "refused", head: theirs });
-      expect(await table.writeHead(ledger, undefined, { lim: 1 })).toEqual({ kind: "refused", head: theirs });
+      expect(await table.writeHead(ledger, full, { lim: 1 })).toEqual({ kind: "refused", stands: theirs });
+      expect(await table.writeHead(ledger, undefined, { lim: 1 })).toEqual({ kind: "refused", stands: theirs });
     });
 
     test("that was seen and is gone refuses", async () => {
-      expect(await table.writeHead(newLedger(), full, { lim: 1 })).toEqual({ kind: "refused", head: undefined });
+      expect(await table.writeHead(newLedger(), full, { lim: 1 })).toEqual({ kind: "refused", stands: undefined });
     });
 
     test("written by many at once is one's", async () => {
@@ -307,7 +307,7 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
       expect(await table.writeBreaker(target, wrote, none)).toEqual({ kind: "written" });
       expect(await breaker(target)).toBeUndefined();
       expect(await table.writeBreaker(target, undefined, wrote)).toEqual({ kind: "written" });
-      expect(await table.writeBreaker(target, none, wrote)).toEqual({ kind: "refused", breaker: wrote });
+      expect(await table.writeBreaker(target, none, wrote)).toEqual({ kind: "refused", stands: wrote });
     });
 
     test.each(kinds.flatMap(([says, from]) => kinds.map(([then, to]) => [says, then, from, to] as const)))(
@@ -329,12 +329,12 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
       const target = newLedger();
       await table.writeBreaker(target, undefined, theirs);
       const written = await table.writeBreaker(target, { kind: "half-open", probe }, none);
-      expect(written).toEqual({ kind: "refused", breaker: theirs });
+      expect(written).toEqual({ kind: "refused", stands: theirs });
     });
 
     test("that was seen and is gone refuses", async () => {
       const written = await table.writeBreaker(newLedger(), { kind: "half-open", probe }, none);
-      expect(written).toEqual({ kind: "refused", breaker: undefined });
+      expect(written).toEqual({ kind: "refused", stands: undefined });
     });
 
     test("gives its probe to one of many at once", async () => {

@@ -39,6 +39,12 @@ describe("an operator's row on a ledger", () => {
       {},
       ["pausedUntilMs is no time in ms"],
     ],
+    [
+      "with a pause in microseconds does not pause for ever, and says so",
+      { pausedUntilMs: t0 * 1_000 },
+      {},
+      ["pausedUntilMs is no time in ms"],
+    ],
     ["with a pause that is no time pauses nothing", { pausedUntilMs: "tomorrow" }, {}, ["pausedUntilMs is no time"]],
     ["with a negative time pauses nothing", { pausedUntilMs: -1 }, {}, ["pausedUntilMs is no time"]],
     ["takes nothing out for a word", { out: "yes" }, {}, ["out is neither true nor false"]],

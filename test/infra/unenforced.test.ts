@@ -53,3 +53,14 @@ test("a limit that cannot bind is told at synth, and one that can is not", () =>
     Annotations.fromStack(service({ models, quotaGroups: limits.quotaGroups })).findInfo("*", Match.anyValue()),
   ).toEqual([]);
 });
+
+test("a ceiling of tokens that no minute's quota admits is warned of at synth", () => {
+  const warned = (tokensPerMinute: number) => {
+    const models = { m: { targets: { t: { ...target, maxTokens: 1_000, tokensPerMinute } } } };
+    return Annotations.fromStack(service({ models }))
+      .findWarning("*", Match.anyValue())
+      .map(({ entry }) => entry.data);
+  };
+  expect(warned(1_000)).toEqual([expect.stringContaining("models.m.targets.t.maxTokens")]);
+  expect(warned(1_001)).toEqual([]);
+});

@@ -61,8 +61,11 @@ describe("a quota of tokens a minute", () => {
     expect(tokensAtMs - startedAtMs).toBeCloseTo((20 + 5 * 80) * 11, 6);
   });
 
-  test("gets all of it back when the target was full", async () => {
-    const script: ScriptText = { rules: [{ when: {}, do: { kind: "fail", error: "throttled" } }] };
+  test.each([
+    ["the target was full", "throttled"],
+    ["the credentials have expired", "expired"],
+  ] as const)("gets all of it back when %s", async (_why, error) => {
+    const script: ScriptText = { rules: [{ when: {}, do: { kind: "fail", error } }] };
     const service = aService({ config: config({ tokensPerMinute: 6_000 }), script });
     service.send({ params: params(1_000) });
     await service.invoke();
