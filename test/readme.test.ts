@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBClient, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, describe, expect, test } from "vitest";
 import { systemClock } from "../lib/aws/clock.ts";
@@ -14,6 +14,7 @@ import { checkConfig } from "../lib/config.ts";
 import { deliveryOf } from "../lib/core/batch.ts";
 import { readBody } from "../lib/core/feeds.ts";
 import { lanes } from "../lib/core/lane.ts";
+import { readOverrides } from "../lib/core/override.ts";
 import * as limits from "../lib/core/limits.ts";
 import { laneLimits } from "../lib/core/limits.ts";
 import { scriptedModels } from "../lib/memory/models.ts";
@@ -83,6 +84,29 @@ describe("the README's examples", () => {
     const detail = { jobId: "a", model: "fast-text", op: "converse", params: { messages: [] } };
     const event = { source: source?.[0], "detail-type": types?.[0], detail };
     expect(readBody(JSON.stringify(event))).toMatchObject({ kind: "envelope", envelope: { jobId: "a" } });
+  });
+
+  test("the operator's limit is written as it stands, and understood", async () => {
+    const engines = await startEngines();
+    afterAll(engines.stop);
+    const command = block("sh", "update-item");
+    const part = (name: string) => new RegExp(`--${name} '([^']*)'`).exec(command)?.[1] ?? "";
+    const dynamo = new DynamoDBClient(localClient(engines.dynoxide ?? engines.dynalite));
+    const leaseTable = await createLeaseTable(engines.dynoxide ?? engines.dynalite);
+    await dynamo.send(
+      new UpdateItemCommand({
+        TableName: leaseTable,
+        Key: JSON.parse(part("key")),
+        UpdateExpression: part("update-expression"),
+        ExpressionAttributeNames: JSON.parse(part("expression-attribute-names")),
+        ExpressionAttributeValues: JSON.parse(part("expression-attribute-values")),
+      }),
+    );
+    const names = { ledgers: ["fast-text@us-west-2"], targets: [], lanes: [], models: [] };
+    const { written } = await leaseTableOn(dynamo, leaseTable).readBoard(names);
+    const { overrides, troubles } = readOverrides(written, () => true);
+    expect(overrides.ledgers.get("fast-text@us-west-2")).toEqual({ limit: 5 });
+    expect(troubles.size).toBe(0);
   });
 
   test("the TypeScript runs as it stands, and gets its reply", async () => {

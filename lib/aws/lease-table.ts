@@ -153,8 +153,7 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
       return boardOf((await Promise.all(chunks)).flat());
     },
 
-    writeHead: (ledger, seen, next) =>
-      rewrite(headKey(ledger), headWrite(seen, next), (row) => row && headOf(row)),
+    writeHead: (ledger, seen, next) => rewrite(headKey(ledger), headWrite(seen, next), (row) => row && headOf(row)),
     writeBreaker: (target, seen, next) => rewrite(breakerKey(target), breakerWrite(seen, next), breakerOf),
 
     setOverride: async (word) => {

@@ -26,10 +26,11 @@ export interface TakenLease {
   readonly lost: AbortSignal;
   readonly waitMs: number;
   /** The first look at each ledger found room. */
-  readonly tookAtOnce: boolean;
+  readonly atOnce: boolean;
 }
 
-type All = { readonly kind: "all"; readonly leases: readonly [Lease, ...Lease[]]; readonly atOnce: boolean };
+/** Every lease, before the quota has been charged. */
+type All = { readonly kind: "all" } & Pick<TakenLease, "leases" | "atOnce">;
 
 interface Until {
   readonly waitMs: number;
@@ -72,7 +73,7 @@ export class LeaseDesk {
     switch (answer.kind) {
       case "all":
         telemetry.note({ ...holder.tags, kind: "lease-taken", waitMs, atOnce: answer.atOnce });
-        return { ...answer, kind: "taken", wanted, lost: holder.lost.signal, waitMs, tookAtOnce: answer.atOnce };
+        return { ...answer, kind: "taken", wanted, lost: holder.lost.signal, waitMs };
       case "full":
       case "paused":
       case "tokens":

@@ -95,10 +95,10 @@ describe("taking a lease", () => {
     const {
       leases: [lease],
       waitMs,
-      tookAtOnce,
+      atOnce,
     } = await hold();
     expect(lease).toMatchObject({ ref: first, expiresAtMs: t0 + 30_000 });
-    expect({ waitMs, tookAtOnce }).toEqual({ waitMs: 2 * wireMs, tookAtOnce: true });
+    expect({ waitMs, atOnce }).toEqual({ waitMs: 2 * wireMs, atOnce: true });
   });
 
   test("notes it with lane, model and target", async () => {
@@ -174,9 +174,9 @@ describe("taking a lease", () => {
     await others(0, 0, second);
     const {
       leases: [lease],
-      tookAtOnce,
+      atOnce,
     } = await hold({ limitStart: 50, limitMax: 50 });
-    expect([lease.ref, tookAtOnce]).toEqual([second, true]);
+    expect([lease.ref, atOnce]).toEqual([second, true]);
     expect(verbs().length).toBeLessThanOrEqual(2);
   });
 
@@ -320,7 +320,7 @@ describe("waiting for a lease", () => {
     const atMs = clock.nowMs();
     void desk.giveBack(held, { kind: "neutral" });
     const taken = await over(waiting);
-    expect(taken).toMatchObject({ kind: "taken", tookAtOnce: false });
+    expect(taken).toMatchObject({ kind: "taken", atOnce: false });
     expect(clock.nowMs() - atMs).toBe(4 * wireMs);
   });
 
@@ -401,7 +401,7 @@ describe("a take whose answer is lost", () => {
     const { hold, faults, others } = await aDesk();
     await others(4);
     faults.take = ["answer lost"];
-    await expect(hold()).resolves.toMatchObject({ kind: "taken", tookAtOnce: true });
+    await expect(hold()).resolves.toMatchObject({ kind: "taken", atOnce: true });
   });
 
   test.each<[says: string, faults: Fault[]]>([
@@ -723,6 +723,6 @@ describe("a limit below its maximum", () => {
   test("is raised for those who wait for it", async () => {
     const { take, over, others } = await aDesk();
     await others(4);
-    expect(await over(take(limits, 2_000))).toMatchObject({ kind: "taken", tookAtOnce: false });
+    expect(await over(take(limits, 2_000))).toMatchObject({ kind: "taken", atOnce: false });
   });
 });

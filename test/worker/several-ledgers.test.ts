@@ -105,7 +105,7 @@ describe.each(all.map((full, place) => [full, place] as const))("when %s is full
 
     await table.giveBack({ ledger: full, page: 0 }, ["other-0"]);
     const taken = await over(waiting);
-    expect(taken).toMatchObject({ kind: "taken", tookAtOnce: false });
+    expect(taken).toMatchObject({ kind: "taken", atOnce: false });
     expect(await out()).toEqual(all.map((ledger) => (ledger === full ? 2 : 1)));
   });
 

@@ -139,7 +139,7 @@ function deskOf(clock: Clock, verbs: Verbs): Desk {
             leases: [lease],
             lost: never,
             waitMs: nowMs - askedAtMs,
-            tookAtOnce: round === 0,
+            atOnce: round === 0,
           };
         }
         if (nowMs >= untilMs) return { kind: "full" };
