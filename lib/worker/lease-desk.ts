@@ -29,7 +29,6 @@ export interface TakenLease {
   readonly atOnce: boolean;
 }
 
-/** Every lease, before the quota has been charged. */
 type All = { readonly kind: "all" } & Pick<TakenLease, "leases" | "atOnce">;
 
 interface Until {
