@@ -8,7 +8,7 @@ import type { Head, Page, PageRef } from "./core/lease.ts";
 import type { Lane } from "./core/lane.ts";
 import type { Charge, Charged, Clocks, Quota, Toll } from "./core/rate.ts";
 import type { Noted } from "./core/noted.ts";
-import type { Word, Written } from "./core/override.ts";
+import type { OverrideAsk, OverrideRows } from "./core/override.ts";
 import type { Step } from "./core/plan.ts";
 import type { StageRow } from "./core/stage.ts";
 
@@ -84,7 +84,7 @@ export interface CompleteAsk {
   readonly progress: Progress;
 }
 
-/** The lease table's rows: pages, heads, quotas' clocks, breakers and operators' words. The protocol over them is `worker/lease-desk.ts`. */
+/** The lease table's rows: pages, heads, quotas' clocks, breakers and operators' overrides. The protocol over them is `worker/lease-desk.ts`. */
 export interface LeaseTable {
   /**
    * Takes all ids or none, where that keeps the page within `cap` or all are in it already: an entry keeps its expiry.
@@ -120,8 +120,8 @@ export interface LeaseTable {
   writeHead(ledger: string, seen: Head | undefined, next: Head): Promise<RowWritten<Head>>;
   /** Writes the breaker if it is still as seen; undefined: closed, without a failure. */
   writeBreaker(target: string, seen: Breaker | undefined, next: Breaker): Promise<RowWritten<Breaker>>;
-  /** An operator's word in the place of the one before it. What is learned beside it stays. */
-  setOverride(word: Word): Promise<void>;
+  /** An operator's override in the place of the one before it. What is learned beside it stays. */
+  setOverride(ask: OverrideAsk): Promise<void>;
   /**
    * Charges the clocks on a ledger's head for an attempt, or neither; once, however often it is sent. `seen`: the clocks
    * as they were last known, which spares a write if they still are so.
@@ -148,7 +148,7 @@ export type RowWritten<Row> =
   | { readonly kind: "written" }
   | { readonly kind: "refused"; readonly stands: Row | undefined };
 
-/** Whose rows are read together: a ledger's head with the operator's word on it, the others' own rows. */
+/** Whose rows are read together: a ledger's head with the override on it, the others' own rows. */
 export interface BoardNames {
   readonly ledgers: readonly string[];
   /** For their breakers. */
@@ -161,7 +161,7 @@ export interface BoardNames {
 export interface BoardRows {
   readonly heads: ReadonlyMap<string, Head>;
   readonly breakers: ReadonlyMap<string, Breaker>;
-  readonly written: Written;
+  readonly overrides: OverrideRows;
 }
 
 /** The queue that the messages came from, and the parked queue. */

@@ -103,8 +103,8 @@ describe("the README's examples", () => {
       }),
     );
     const names = { ledgers: ["fast-text@us-west-2"], targets: [], lanes: [], models: [] };
-    const { written } = await leaseTableOn(dynamo, leaseTable).readBoard(names);
-    const { overrides, troubles } = readOverrides(written, () => true);
+    const rows = await leaseTableOn(dynamo, leaseTable).readBoard(names);
+    const { overrides, troubles } = readOverrides(rows.overrides, () => true);
     expect(overrides.ledgers.get("fast-text@us-west-2")).toEqual({ limit: 5 });
     expect(troubles.size).toBe(0);
   });

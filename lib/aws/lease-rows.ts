@@ -4,14 +4,14 @@ import type { Json } from "../core/json.ts";
 import { isLane } from "../core/lane.ts";
 import { headFields } from "../core/lease.ts";
 import type { Head, PageRef } from "../core/lease.ts";
-import type { Word } from "../core/override.ts";
+import type { OverrideAsk } from "../core/override.ts";
 import type { BoardNames, BoardRows } from "../ports.ts";
 import { attribute, readNumber, readString } from "./row.ts";
 import type { Item } from "./row.ts";
 
 /*
- * `L#<ledger>#<page>`: a page, the map `l` of lease id → expiry. `H#<ledger>`: the head, with the operator's word in the
- * map `override`. `B#<target>`: the breaker. `LANE#<lane>`, `MODEL#<model>`: an operator's word, in `override` too.
+ * `L#<ledger>#<page>`: a page, the map `l` of lease id → expiry. `H#<ledger>`: the head. `B#<target>`: the breaker. What
+ * an operator has set lies in the map `override`: of a ledger on its head, else on `LANE#<lane>` and `MODEL#<model>`.
  */
 const boardPrefixes = { ledger: "H#", target: "B#", lane: "LANE#", model: "MODEL#" } as const;
 
@@ -27,7 +27,7 @@ export function breakerKey(target: string): string {
   return boardPrefixes.target + target;
 }
 
-export function wordKey({ kind, name }: Word): string {
+export function overrideKey({ kind, name }: OverrideAsk): string {
   return boardPrefixes[kind] + name;
 }
 
@@ -46,11 +46,11 @@ export function boardKeys({ ledgers, targets, lanes, models }: BoardNames): stri
 export function boardOf(items: readonly Item[]): BoardRows {
   const rows = items.map((item) => {
     const [, prefix = "", name = ""] = /^(.*?#)(.*)$/s.exec(readString(item, "pk") ?? "") ?? [];
-    return { prefix, name, item, word: item["override"] && jsonOf(item["override"]) };
+    return { prefix, name, item, override: item["override"] && jsonOf(item["override"]) };
   });
-  const words = (kind: Word["kind"]) =>
-    rows.flatMap(({ prefix, name, word }) =>
-      prefix === boardPrefixes[kind] && word !== undefined ? [[name, word] as const] : [],
+  const overridesOf = (kind: OverrideAsk["kind"]) =>
+    rows.flatMap(({ prefix, name, override }) =>
+      prefix === boardPrefixes[kind] && override !== undefined ? [[name, override] as const] : [],
     );
   const of = (kind: keyof typeof boardPrefixes) => rows.filter(({ prefix }) => prefix === boardPrefixes[kind]);
   return {
@@ -61,10 +61,12 @@ export function boardOf(items: readonly Item[]): BoardRows {
         return breaker === undefined ? [] : [[name, breaker] as const];
       }),
     ),
-    written: {
-      ledgers: new Map(words("ledger")),
-      lanes: new Map(words("lane").flatMap(([name, word]) => (isLane(name) ? [[name, word] as const] : []))),
-      models: new Map(words("model")),
+    overrides: {
+      ledgers: new Map(overridesOf("ledger")),
+      lanes: new Map(
+        overridesOf("lane").flatMap(([name, override]) => (isLane(name) ? [[name, override] as const] : [])),
+      ),
+      models: new Map(overridesOf("model")),
     },
   };
 }
@@ -161,7 +163,7 @@ function clause(word: string, parts: readonly string[]): string {
   return parts.length === 0 ? "" : `${word} ${parts.join(", ")}`;
 }
 
-export function wordWrite({ override }: Word) {
+export function overrideWrite({ override }: OverrideAsk) {
   const ExpressionAttributeNames = { "#override": "override" };
   return override === undefined
     ? { UpdateExpression: "REMOVE #override", ExpressionAttributeNames }
@@ -172,7 +174,7 @@ export function wordWrite({ override }: Word) {
       };
 }
 
-function mapOf(override: NonNullable<Word["override"]>): AttributeValue {
+function mapOf(override: NonNullable<OverrideAsk["override"]>): AttributeValue {
   const fields: [name: string, value: number | boolean | readonly string[] | undefined][] = Object.entries(override);
   return {
     M: Object.fromEntries(fields.flatMap(([name, value]) => (value === undefined ? [] : [[name, attributeOf(value)]]))),

@@ -19,9 +19,9 @@ import {
   headKey,
   headOf,
   headWrite,
+  overrideKey,
+  overrideWrite,
   pageKey,
-  wordKey,
-  wordWrite,
 } from "./lease-rows.ts";
 import { attribute, keysPerReadMax } from "./row.ts";
 import type { Item } from "./row.ts";
@@ -156,8 +156,8 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
     writeHead: (ledger, seen, next) => rewrite(headKey(ledger), headWrite(seen, next), (row) => row && headOf(row)),
     writeBreaker: (target, seen, next) => rewrite(breakerKey(target), breakerWrite(seen, next), breakerOf),
 
-    setOverride: async (word) => {
-      await update(wordKey(word), wordWrite(word));
+    setOverride: async (override) => {
+      await update(overrideKey(override), overrideWrite(override));
     },
 
     charge: (ledger, charge, quota, nowMs, seen) => chargeRow(onHead(ledger), charge, quota, nowMs, seen),

@@ -4,7 +4,7 @@ import type { Lane } from "./lane.ts";
 import type { LimitBounds } from "./limit.ts";
 import type { Step } from "./plan.ts";
 
-/** An operator's word on a ledger. Times are epoch ms. */
+/** What an operator has set on a ledger. Times are epoch ms. */
 export interface LedgerOverride {
   /** At least 1, a whole number: never so low that nothing ends, for that there is `out`. */
   readonly limit?: number;
@@ -31,14 +31,14 @@ export interface Overrides {
 
 export const noOverrides: Overrides = { ledgers: new Map(), lanes: new Map(), models: new Map() };
 
-/** One word of an operator, and what it is about; without an `override` it is taken back. */
-export type Word =
+/** What an operator sets, and on what; without an `override` it is taken back. */
+export type OverrideAsk =
   | { readonly kind: "ledger"; readonly name: string; readonly override?: LedgerOverride }
   | { readonly kind: "lane"; readonly name: Lane; readonly override?: LaneOverride }
   | { readonly kind: "model"; readonly name: string; readonly override?: ModelOverride };
 
-/** The words as they stand in the table, where somebody may have written them by hand. */
-export interface Written {
+/** All overrides as they stand in the table, where somebody may have written them by hand. */
+export interface OverrideRows {
   readonly ledgers: ReadonlyMap<string, Json>;
   readonly lanes: ReadonlyMap<Lane, Json>;
   readonly models: ReadonlyMap<string, Json>;
@@ -52,12 +52,12 @@ export interface ReadOverride<T> {
 
 /** What can be understood of all of them; `troubles` by what they are about: `ledger fast@west`. */
 export function readOverrides(
-  { ledgers, lanes, models }: Written,
+  { ledgers, lanes, models }: OverrideRows,
   isKnown: (name: string) => boolean,
 ): { readonly overrides: Overrides; readonly troubles: ReadonlyMap<string, string> } {
   const troubles = new Map<string, string>();
   const understood = <K extends string, T>(
-    kind: Word["kind"],
+    kind: OverrideAsk["kind"],
     rows: ReadonlyMap<K, Json>,
     read: (row: Json) => ReadOverride<T>,
   ): ReadonlyMap<K, T> =>
@@ -98,13 +98,18 @@ export function readModelOverride(row: unknown, isKnown: (name: string) => boole
 }
 
 /** What operators let a job do on a step. Out goes before paused: nobody waits for its end. */
-export type Effective =
+export type Availability =
   | { readonly kind: "in" }
   | { readonly kind: "paused"; readonly untilMs: number }
   | { readonly kind: "out" };
 
 /** `ledgers`: all that an attempt on the step takes a lease from. */
-export function effective(ledgers: readonly string[], lane: Lane, overrides: Overrides, nowMs: number): Effective {
+export function availability(
+  ledgers: readonly string[],
+  lane: Lane,
+  overrides: Overrides,
+  nowMs: number,
+): Availability {
   const said = ledgers.flatMap((ledger) => overrides.ledgers.get(ledger) ?? []);
   if (said.some(({ out }) => out)) return { kind: "out" };
   const pauses = [...said, overrides.lanes.get(lane) ?? {}].map(({ pausedUntilMs = 0 }) => pausedUntilMs);

@@ -13,7 +13,7 @@ export function createMemoryLeaseTable(): LeaseTable {
   const pages = new Map<string, Map<string, number>>();
   const heads = new Map<string, Head>();
   const breakers = new Map<string, Breaker>();
-  const words = {
+  const overrides = {
     ledger: new Map<string, Json>(),
     lane: new Map<Lane, Json>(),
     model: new Map<string, Json>(),
@@ -96,10 +96,10 @@ export function createMemoryLeaseTable(): LeaseTable {
     readBoard: async ({ ledgers, targets, lanes, models }) => ({
       heads: some(heads, ledgers),
       breakers: some(breakers, targets),
-      written: {
-        ledgers: some(words.ledger, ledgers),
-        lanes: some(words.lane, lanes),
-        models: some(words.model, models),
+      overrides: {
+        ledgers: some(overrides.ledger, ledgers),
+        lanes: some(overrides.lane, lanes),
+        models: some(overrides.model, models),
       },
     }),
 
@@ -119,10 +119,10 @@ export function createMemoryLeaseTable(): LeaseTable {
     },
 
     setOverride: async ({ kind, name, override }) => {
-      const rows: Map<string, Json> = words[kind];
+      const rows: Map<string, Json> = overrides[kind];
       if (override === undefined) rows.delete(name);
       else rows.set(name, { ...override });
-      // The word lies on the head, which is there from then on.
+      // It lies on the head, which is there from then on.
       if (kind === "ledger" && !heads.has(name)) heads.set(name, {});
     },
 

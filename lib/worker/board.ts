@@ -12,7 +12,7 @@ import type { BoardNames, World } from "../ports.ts";
 import { Sheet } from "./sheet.ts";
 import type { Changed } from "./sheet.ts";
 
-/** Read again when it is older than this: a learned limit, a pause or an operator's word is late by no more. */
+/** Read again when it is older than this: a learned limit, a pause or an override is late by no more. */
 const freshMs = 1_000;
 
 /**
@@ -25,7 +25,7 @@ export class Board {
   readonly #heads: Sheet<Head>;
   readonly #breakers: Sheet<Breaker>;
   #overrides = noOverrides;
-  /** What could not be understood of an operator's words, by what they are about: said once, until it changes. */
+  /** What could not be understood of the overrides, by what they are about: said once, until it changes. */
   #troubles: ReadonlyMap<string, string> = new Map();
   #readAtMs = -Infinity;
   #reading: Promise<void> | undefined;
@@ -107,10 +107,10 @@ export class Board {
     // Also when it fails: an engine in trouble is not asked more often.
     this.#readAtMs = clock.nowMs();
     try {
-      const { heads, breakers, written } = await leases.readBoard(this.#names);
+      const { heads, breakers, overrides: rows } = await leases.readBoard(this.#names);
       this.#heads.endRead(this.#names.ledgers, heads);
       this.#breakers.endRead(this.#names.targets, breakers);
-      const { overrides, troubles } = readOverrides(written, (name) => this.#isKnown(name));
+      const { overrides, troubles } = readOverrides(rows, (name) => this.#isKnown(name));
       this.#overrides = overrides;
       this.#tell(troubles);
       this.#unreadable = false;

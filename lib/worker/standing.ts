@@ -1,6 +1,6 @@
 import type { Job } from "../core/job.ts";
 import { leaseAsks } from "../core/ledgers.ts";
-import { effective } from "../core/override.ts";
+import { availability } from "../core/override.ts";
 import type { Step, StepFacts } from "../core/plan.ts";
 import type { Worker } from "./invocation.ts";
 
@@ -14,7 +14,7 @@ export function standingOf(
   step: Step,
 ): Pick<StepFacts, "takenOut" | "pausedUntilMs"> {
   const ledgers = leaseAsks(job, step, config).map(({ ledger }) => ledger);
-  const says = effective(ledgers, job.lane, board.overrides, world.clock.nowMs());
+  const says = availability(ledgers, job.lane, board.overrides, world.clock.nowMs());
   const pausedUntilMs = Math.max(board.head(step.name)?.pausedUntilMs ?? 0, says.kind === "paused" ? says.untilMs : 0);
   return { takenOut: says.kind === "out", ...(pausedUntilMs === 0 ? {} : { pausedUntilMs }) };
 }

@@ -350,24 +350,24 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
     });
   });
 
-  describe("an operator's word", () => {
+  describe("an operator's override", () => {
     test("on a ledger is read with its head, and goes without a trace", async () => {
       const ledger = newLedger();
       const override: LedgerOverride = { limit: 3, pausedUntilMs: 9_000, out: true };
       await table.setOverride({ kind: "ledger", name: ledger, override });
       expect(await board({ ledgers: [ledger] })).toMatchObject({
         heads: new Map([[ledger, {}]]),
-        written: { ledgers: new Map([[ledger, override]]) },
+        overrides: { ledgers: new Map([[ledger, override]]) },
       });
       await table.setOverride({ kind: "ledger", name: ledger });
-      expect((await board({ ledgers: [ledger] })).written.ledgers).toEqual(new Map());
+      expect((await board({ ledgers: [ledger] })).overrides.ledgers).toEqual(new Map());
     });
 
     test("takes the place of the one before it", async () => {
       const ledger = newLedger();
       await table.setOverride({ kind: "ledger", name: ledger, override: { out: true } });
       await table.setOverride({ kind: "ledger", name: ledger, override: { limit: 3 } });
-      expect((await board({ ledgers: [ledger] })).written.ledgers).toEqual(new Map([[ledger, { limit: 3 }]]));
+      expect((await board({ ledgers: [ledger] })).overrides.ledgers).toEqual(new Map([[ledger, { limit: 3 }]]));
     });
 
     test("outlives what is learned, and leaves that alone", async () => {
@@ -377,7 +377,7 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
       expect(await table.writeHead(ledger, { lim: 9 }, { lim: 10 })).toEqual({ kind: "written" });
       expect(await board({ ledgers: [ledger] })).toMatchObject({
         heads: new Map([[ledger, { lim: 10 }]]),
-        written: { ledgers: new Map([[ledger, { limit: 3 }]]) },
+        overrides: { ledgers: new Map([[ledger, { limit: 3 }]]) },
       });
     });
 
@@ -391,12 +391,12 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
       const model = newLedger();
       await table.setOverride({ kind: "lane", name: "bulk", override: { pausedUntilMs: 7_000 } });
       await table.setOverride({ kind: "model", name: model, override: { chain: ["b@west", "a"] } });
-      const { written } = await board({ lanes: ["rt", "bulk"], models: [model] });
-      expect(written.lanes).toEqual(new Map([["bulk", { pausedUntilMs: 7_000 }]]));
-      expect(written.models).toEqual(new Map([[model, { chain: ["b@west", "a"] }]]));
+      const { overrides } = await board({ lanes: ["rt", "bulk"], models: [model] });
+      expect(overrides.lanes).toEqual(new Map([["bulk", { pausedUntilMs: 7_000 }]]));
+      expect(overrides.models).toEqual(new Map([[model, { chain: ["b@west", "a"] }]]));
       await table.setOverride({ kind: "lane", name: "bulk" });
       await table.setOverride({ kind: "model", name: model });
-      expect((await board({ lanes: ["bulk"], models: [model] })).written).toEqual({
+      expect((await board({ lanes: ["bulk"], models: [model] })).overrides).toEqual({
         ledgers: new Map(),
         lanes: new Map(),
         models: new Map(),
@@ -412,7 +412,7 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
       expect(await board({ ledgers: [same], targets: [same], models: [same] })).toEqual({
         heads: new Map([[same, { lim: 1 }]]),
         breakers: new Map([[same, { kind: "open", openUntilMs: 5 }]]),
-        written: {
+        overrides: {
           ledgers: new Map([[same, { out: true }]]),
           lanes: new Map(),
           models: new Map([[same, { chain: [] }]]),
@@ -784,7 +784,7 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
     ],
     ["a head's write", 1, () => table.writeHead(newLedger(), undefined, { lim: 1 })],
     ["a breaker's write", 1, () => table.writeBreaker(newLedger(), undefined, { kind: "open", openUntilMs: 1 })],
-    ["an operator's word", 1, () => table.setOverride({ kind: "lane", name: "bulk", override: {} })],
+    ["an operator's override", 1, () => table.setOverride({ kind: "lane", name: "bulk", override: {} })],
   ];
   test.each(costs)("%s costs %i request(s)", async (_says, expected, act) => {
     const held = await page("a");
@@ -845,7 +845,7 @@ describe.each(dynamoEngines.slice(0, 1))("the lease table on DynamoDB (%s)", (_n
     await expect(table.writeBreaker("b", undefined, { kind: "half-open" })).rejects.toMatchObject(gone);
   });
 
-  test.each<[says: string, word: AttributeValue, read: unknown]>([
+  test.each<[says: string, byHand: AttributeValue, read: unknown]>([
     ["digits as text", { M: { limit: { S: "3" } } }, { limit: "3" }],
     ["a set in the place of a list", { M: { chain: { SS: ["a", "b"] } } }, { chain: ["a", "b"] }],
     [
@@ -855,12 +855,12 @@ describe.each(dynamoEngines.slice(0, 1))("the lease table on DynamoDB (%s)", (_n
     ],
     ["text in the place of the map", { S: "paused" }, "paused"],
     ["bytes", { B: new Uint8Array([1]) }, null],
-  ])("reads what an operator has written by hand: %s", async (_says, word, read) => {
+  ])("reads what an operator has written by hand: %s", async (_says, byHand, read) => {
     const dynamo = new DynamoDBClient({ ...localClient(endpoint), maxAttempts: 1 });
     const TableName = await createTable(endpoint);
-    await dynamo.send(new PutItemCommand({ TableName, Item: { pk: { S: "MODEL#fast" }, override: word } }));
-    const { written } = await createLeaseTable(dynamo, TableName).readBoard({ ...noNames, models: ["fast"] });
-    expect(written.models).toEqual(new Map([["fast", read]]));
+    await dynamo.send(new PutItemCommand({ TableName, Item: { pk: { S: "MODEL#fast" }, override: byHand } }));
+    const { overrides } = await createLeaseTable(dynamo, TableName).readBoard({ ...noNames, models: ["fast"] });
+    expect(overrides.models).toEqual(new Map([["fast", read]]));
   });
 
   test.each<[says: string, row: Record<string, AttributeValue>]>([

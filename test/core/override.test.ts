@@ -6,7 +6,7 @@ import { laneCap, onRefused, pageCap, pageCount } from "../../lib/core/lease.ts"
 import { cut, limitOf, raise } from "../../lib/core/limit.ts";
 import {
   boundsUnder,
-  effective,
+  availability,
   inOrder,
   noOverrides,
   readLaneOverride,
@@ -14,7 +14,7 @@ import {
   readModelOverride,
   readOverrides,
 } from "../../lib/core/override.ts";
-import type { Effective, LedgerOverride, Overrides } from "../../lib/core/override.ts";
+import type { Availability, LedgerOverride, Overrides } from "../../lib/core/override.ts";
 import { a, t0 } from "../a.ts";
 
 describe("an operator's row on a ledger", () => {
@@ -128,7 +128,7 @@ describe("what operators let a job do", () => {
   const said = (facts: Partial<Overrides>): Overrides => ({ ...noOverrides, ...facts });
   const ledgers = (...entries: [string, LedgerOverride][]) => new Map(entries);
   const later = t0 + 60_000;
-  const rows: [says: string, overrides: Overrides, effective: Effective][] = [
+  const rows: [says: string, overrides: Overrides, availability: Availability][] = [
     ["is all, while they say nothing", noOverrides, { kind: "in" }],
     ["is all, with a limit", said({ ledgers: ledgers(["m@a", { limit: 1 }]) }), { kind: "in" }],
     ["is nothing on a target that is out", said({ ledgers: ledgers(["m@a", { out: true }]) }), { kind: "out" }],
@@ -165,7 +165,7 @@ describe("what operators let a job do", () => {
     ],
   ];
   test.each(rows)("%s", (_says, overrides, answer) =>
-    expect(effective(["m@a", "group"], "bg", overrides, t0)).toEqual(answer),
+    expect(availability(["m@a", "group"], "bg", overrides, t0)).toEqual(answer),
   );
 });
 

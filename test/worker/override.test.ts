@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../lib/core/config.ts";
 import type { Json } from "../../lib/core/json.ts";
-import type { LedgerOverride, Word } from "../../lib/core/override.ts";
+import type { LedgerOverride, OverrideAsk } from "../../lib/core/override.ts";
 import { createVirtualClock } from "../../lib/memory/clock.ts";
 import { createMemoryLeaseTable } from "../../lib/memory/lease-table.ts";
 import { createMemoryWorker } from "../../lib/memory/world.ts";
@@ -31,12 +31,12 @@ async function aWarmService(facts: Parameters<typeof aService>[0] = {}): Promise
 }
 
 /** An operator's word, and a second in which it is heard. */
-async function say({ world }: Service, ...words: readonly Word[]): Promise<void> {
-  for (const word of words) await world.leases.setOverride(word);
+async function say({ world }: Service, ...asks: readonly OverrideAsk[]): Promise<void> {
+  for (const ask of asks) await world.leases.setOverride(ask);
   await world.clock.advance(1_000);
 }
 
-const onLedger = (name: string, override?: LedgerOverride): Word => ({
+const onLedger = (name: string, override?: LedgerOverride): OverrideAsk => ({
   kind: "ledger",
   name,
   ...(override === undefined ? {} : { override }),
@@ -116,8 +116,8 @@ describe("a target that an operator pauses", () => {
 });
 
 describe("a lane that an operator pauses", () => {
-  const pause = (untilMs: number): Word => ({ kind: "lane", name: "bg", override: { pausedUntilMs: untilMs } });
-  const resume: Word = { kind: "lane", name: "bg" };
+  const pause = (untilMs: number): OverrideAsk => ({ kind: "lane", name: "bg", override: { pausedUntilMs: untilMs } });
+  const resume: OverrideAsk = { kind: "lane", name: "bg" };
 
   test("makes no attempt, and from the second message on no claim either", async () => {
     const service = await aWarmService();
@@ -177,7 +177,11 @@ describe("a lane that an operator pauses", () => {
 });
 
 describe("a chain that an operator orders anew", () => {
-  const chain = (...steps: readonly string[]): Word => ({ kind: "model", name: "fast", override: { chain: steps } });
+  const chain = (...steps: readonly string[]): OverrideAsk => ({
+    kind: "model",
+    name: "fast",
+    override: { chain: steps },
+  });
 
   test("is walked in that order, and its first step is no fallback", async () => {
     const service = await aWarmService({
@@ -328,7 +332,7 @@ describe("a word written by hand", () => {
         ...world.leases,
         readBoard: async (names) => {
           const rows = await world.leases.readBoard(names);
-          return { ...rows, written: { ...rows.written, ledgers: new Map([["fast@west", word]]) } };
+          return { ...rows, overrides: { ...rows.overrides, ledgers: new Map([["fast@west", word]]) } };
         },
       },
     });

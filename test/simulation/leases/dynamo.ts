@@ -165,7 +165,7 @@ export function leaseTableOver(client: Client, rows: LeaseTable): LeaseTable {
       client.send({ verb: "writeBreaker", keys: [`B#${target}`], units: 1 }, () =>
         rows.writeBreaker(target, seen, next),
       ),
-    setOverride: (word) => rows.setOverride(word),
+    setOverride: (ask) => rows.setOverride(ask),
     charge: (ledger, ...ask) =>
       client.send({ verb: "charge", keys: [`H#${ledger}`], units: 1 }, () => rows.charge(ledger, ...ask)),
     settle: (ledger, ...ask) =>
