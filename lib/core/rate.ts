@@ -47,9 +47,7 @@ export type Charged =
   /** An earlier copy of this write had won. */
   | { readonly kind: "already" }
   /** Neither clock has moved; in so many ms both are ready, unless others come first. */
-  | { readonly kind: "wait"; readonly waitMs: number }
-  /** More tokens than a whole minute brings. */
-  | { readonly kind: "never"; readonly tokensMax: number };
+  | { readonly kind: "wait"; readonly waitMs: number };
 
 /**
  * How far ahead of the time a clock may be and still admit. A prompt of any size then goes, into debt, so that a big
@@ -67,11 +65,14 @@ export const minuteCostMs = 66_000;
 /** How many attempts of either kind are remembered: a head of two of these stays near 1 KB. */
 export const marksMax = 16;
 
+/** What a whole minute brings, where a reservation is more: no wait helps it, and no clock is asked. */
+export function exceededTokens({ tokens, quota: { tokensPerMinute = Infinity } }: Reservation): number | undefined {
+  return tokens > tokensPerMinute ? tokensPerMinute : undefined;
+}
+
 /** Charges both clocks for an attempt, or neither; the first line that applies wins. */
 export function charge(seen: Clocks | undefined, { id, tokens }: Charge, quota: Quota, nowMs: number): Charged {
-  const { tokensPerMinute = Infinity } = quota;
   if (has(seen?.charged, id)) return { kind: "already" };
-  if (tokens > tokensPerMinute) return { kind: "never", tokensMax: tokensPerMinute };
   const waitMs = waitMsFor(seen, quota, nowMs);
   if (waitMs > 0) return { kind: "wait", waitMs };
   return {

@@ -2,8 +2,8 @@ import { errorName } from "../core/error-name.ts";
 import { chargeOf } from "../core/ledgers.ts";
 import type { Wanted } from "../core/ledgers.ts";
 import type { NoLease } from "../core/lease.ts";
-import { charge } from "../core/rate.ts";
-import type { Charge, Charged, Clocks, Reservation } from "../core/rate.ts";
+import { exceededTokens } from "../core/rate.ts";
+import type { Charge, Clocks, Reservation } from "../core/rate.ts";
 import type { World } from "../ports.ts";
 import { twice } from "./take-on-page.ts";
 
@@ -27,14 +27,14 @@ export class QuotaClocks {
   }
 
   /** What is known without a request: that the prompt is too big, or that another was told to wait a moment ago. */
-  refusal(of: Wanted): NoLease | undefined {
-    const [{ target }, wanted] = [of, chargeOf(of)];
-    if (wanted === undefined) return undefined;
+  refusal(wanted: Wanted): NoLease | undefined {
+    const reservation = chargeOf(wanted);
+    if (reservation === undefined) return undefined;
+    const tokensMax = exceededTokens(reservation);
+    if (tokensMax !== undefined) return { kind: "above-quota", tokensMax };
     const nowMs = this.#world.clock.nowMs();
-    const never = refusalOf(charge(undefined, { id: "", tokens: wanted.tokens }, wanted.quota, nowMs), nowMs);
-    const { untilMs = 0, toldAtMs = -Infinity } = this.#waits.get(target) ?? {};
-    if (never !== undefined || untilMs <= nowMs || nowMs - toldAtMs >= freshMs) return never;
-    return { kind: "tokens", untilMs };
+    const { untilMs = 0, toldAtMs = -Infinity } = this.#waits.get(wanted.target) ?? {};
+    return untilMs > nowMs && nowMs - toldAtMs < freshMs ? { kind: "tokens", untilMs } : undefined;
   }
 
   /** The clocks of a target, wherever they are, admit nobody until then. */
@@ -54,10 +54,18 @@ export class QuotaClocks {
     const seen = this.#known.get(ledger);
     try {
       const charged = await twice(() => leases.charge(ledger, { id, tokens }, quota, nowMs, seen));
-      if (charged.kind === "charged") this.#known.set(ledger, charged.clocks);
-      const refused = refusalOf(charged, nowMs);
-      if (refused?.kind === "tokens") this.told(ledger, refused.untilMs);
-      return refused;
+      switch (charged.kind) {
+        case "charged":
+          this.#known.set(ledger, charged.clocks);
+          return undefined;
+        case "already":
+          return undefined;
+        case "wait": {
+          const untilMs = nowMs + charged.waitMs;
+          this.told(ledger, untilMs);
+          return { kind: "tokens", untilMs };
+        }
+      }
     } catch (error) {
       return { kind: "infra", error };
     }
@@ -76,17 +84,5 @@ export class QuotaClocks {
     } catch (error) {
       telemetry.note({ kind: "trouble", what: "settle a quota", error: errorName(error) });
     }
-  }
-}
-
-function refusalOf(charged: Charged, nowMs: number): NoLease | undefined {
-  switch (charged.kind) {
-    case "charged":
-    case "already":
-      return undefined;
-    case "wait":
-      return { kind: "tokens", untilMs: nowMs + charged.waitMs };
-    case "never":
-      return { kind: "above-quota", tokensMax: charged.tokensMax };
   }
 }

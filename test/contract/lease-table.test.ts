@@ -490,12 +490,6 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
       expect(await charge(ledger, "b", 100, 2_000, seen)).toMatchObject({ kind: "charged" });
     });
 
-    test("refuse more than a whole minute for ever", async () => {
-      const ledger = newLedger();
-      expect(await charge(ledger, "a", 6_001, 1_000)).toEqual({ kind: "never", tokensMax: 6_000 });
-      expect(await clocksOf(ledger)).toEqual([undefined, undefined]);
-    });
-
     test("are charged once for an attempt, however often and however late it is sent", async () => {
       const ledger = newLedger();
       await charge(ledger, "a", 100, 1_000);

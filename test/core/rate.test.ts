@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { backMs, burstMs, charge, costMs, marksMax, payTogether, settle } from "../../lib/core/rate.ts";
+import { backMs, burstMs, charge, costMs, exceededTokens, marksMax, payTogether, settle } from "../../lib/core/rate.ts";
 import type { Charged, Clocks, Quota } from "../../lib/core/rate.ts";
 import { t0 } from "../a.ts";
 
@@ -41,8 +41,10 @@ test("an attempt named like a property of all objects has not been charged or se
 describe("a quota", () => {
   test("lets a prompt of its whole size go into debt", () =>
     expect(charge(undefined, { id: "a", tokens: 6_000 }, quota, t0)).toEqual(charged(at(66_000, 110))));
-  test("refuses for ever what is bigger, and says what would fit, however long the clocks would wait", () =>
-    expect(charge(at(0, 90_000), { id: "a", tokens: 6_001 }, quota, t0)).toEqual({ kind: "never", tokensMax: 6_000 }));
+  test("is exceeded by what is bigger, and says what would fit", () => {
+    expect(exceededTokens({ tokens: 6_000, quota })).toBeUndefined();
+    expect(exceededTokens({ tokens: 6_001, quota })).toBe(6_000);
+  });
   test("of requests alone asks for no tokens", () =>
     expect(charge({ tokensAtMs: t0 + 1e9 }, { id: "a", tokens: 1e9 }, { requestsPerMinute: 600 }, t0)).toEqual(
       charged({ tokensAtMs: t0 + 1e9, requestsAtMs: t0 + 110 }),
