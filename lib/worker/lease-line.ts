@@ -5,7 +5,7 @@ import { limitOf, raise } from "../core/limit.ts";
 import type { Clocks } from "../core/rate.ts";
 import type { World } from "../ports.ts";
 import type { Board } from "./board.ts";
-import { Fit } from "./fit.ts";
+import { LoweredLimit } from "./lowered-limit.ts";
 import type { Dues } from "./take-on-page.ts";
 import { takeOnPage } from "./take-on-page.ts";
 
@@ -40,7 +40,7 @@ export class LeaseLine {
   readonly #ledger: string;
   readonly #world: Pick<World, "clock" | "leases" | "telemetry">;
   readonly #board: Board;
-  readonly #fit: Fit;
+  readonly #lowered: LoweredLimit;
   readonly #undo: (lease: Nobodys) => void;
   /** In the order in which they came; whoever is settled is gone. */
   readonly #waiting = new Set<Waiter>();
@@ -67,7 +67,7 @@ export class LeaseLine {
     this.#ledger = ledger;
     this.#world = world;
     this.#board = board;
-    this.#fit = new Fit(ledger, world);
+    this.#lowered = new LoweredLimit(ledger, world);
     this.#undo = undo;
   }
 
@@ -157,7 +157,8 @@ export class LeaseLine {
     const pages = pageCount(first.ask.limitMax);
     const limit = limitOf(head, this.#board.bounds(first.ask));
     const cap = laneCap(limit, first.ask.share);
-    if (!(await this.#fit.holds(this.#board.overrides.ledgers.get(this.#ledger)?.limit, pages))) return "full";
+    const told = this.#board.overrides.ledgers.get(this.#ledger)?.limit;
+    if (!(await this.#lowered.isKeptTo(told, pages))) return "full";
 
     let out = 0;
     for (const page of this.#somePages(Math.min(cap, pages))) {

@@ -7,10 +7,10 @@ import type { World } from "../ports.ts";
  * which happens to be empty would let leases in while others still hold too many: until every page has been seen within
  * its part, nobody is admitted. From then on the parts see to it by themselves.
  */
-export class Fit {
+export class LoweredLimit {
   readonly #ledger: string;
   readonly #world: Pick<World, "clock" | "leases" | "telemetry">;
-  #fits: number | undefined;
+  #keptTo: number | undefined;
 
   constructor(ledger: string, world: Pick<World, "clock" | "leases" | "telemetry">) {
     this.#ledger = ledger;
@@ -18,9 +18,9 @@ export class Fit {
   }
 
   /** `told`: the operator's limit. The first page found too full ends the look, so that waiting costs a read or two. */
-  async holds(told: number | undefined, pages: number): Promise<boolean> {
-    if (told === undefined || pages === 1 || told === this.#fits) {
-      this.#fits = told;
+  async isKeptTo(told: number | undefined, pages: number): Promise<boolean> {
+    if (told === undefined || pages === 1 || told === this.#keptTo) {
+      this.#keptTo = told;
       return true;
     }
     const { clock, telemetry } = this.#world;
@@ -34,7 +34,7 @@ export class Fit {
       telemetry.note({ kind: "trouble", what: "read a page", error: errorName(error) });
       return false;
     }
-    this.#fits = told;
+    this.#keptTo = told;
     return true;
   }
 
