@@ -168,6 +168,8 @@ export interface BoardRows {
 export interface Queue {
   /** ChangeMessageVisibility: hides messages that long from now; each entry has its own outcome. */
   hide(entries: readonly Hide[]): Promise<readonly Hidden[]>;
+  /** About how many messages of the queue are in flight: in a worker's hands, or hidden. */
+  countHidden(): Promise<number>;
   /** Sends the body to the parked queue with its reason. */
   park(message: { readonly messageId: string; readonly body: string }, reason: string, detail: string): Promise<void>;
 }

@@ -1,4 +1,8 @@
-import { ChangeMessageVisibilityBatchCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
+import {
+  ChangeMessageVisibilityBatchCommand,
+  GetQueueAttributesCommand,
+  SendMessageCommand,
+} from "@aws-sdk/client-sqs";
 import type { MessageAttributeValue, SQSClient } from "@aws-sdk/client-sqs";
 import { errorName } from "../core/error-name.ts";
 import { sqsBatchEntriesMax, sqsMessageBytesMax } from "../core/limits.ts";
@@ -15,6 +19,16 @@ export function createQueue(
         entries.slice(index * sqsBatchEntriesMax, (index + 1) * sqsBatchEntriesMax),
       );
       return (await Promise.all(batches.map((batch) => hideBatch(sqs, urls.queueUrl, batch)))).flat();
+    },
+
+    async countHidden() {
+      const { Attributes = {} } = await sqs.send(
+        new GetQueueAttributesCommand({
+          QueueUrl: urls.queueUrl,
+          AttributeNames: ["ApproximateNumberOfMessagesNotVisible"],
+        }),
+      );
+      return Number(Attributes["ApproximateNumberOfMessagesNotVisible"] ?? 0);
     },
 
     async park({ messageId, body }, reason, detail) {

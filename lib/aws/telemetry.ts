@@ -16,6 +16,7 @@ const warnings = new Set<Noted["kind"]>([
   "lease-lost",
   "lease-return-failed",
   "breaker-opened",
+  "crowded",
   "bell",
   "parked",
   "refused",

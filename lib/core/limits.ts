@@ -115,6 +115,11 @@ export const releaseDeadlineLeftMsMin = 20_000;
 
 /** SQS: a message may stay hidden for 12 hours after a receive, in all; more is refused, not clamped. */
 export const sqsHiddenSMax = 43_200;
+/** SQS gives no more out of a queue with 120,000 messages in flight, and what is hidden counts: from here on we hide less. */
+export const hiddenMessagesMax = 80_000;
+export const crowdedDelayMsMax = 30_000;
+/** How often a container looks, while it hides messages for longer than that. */
+export const crowdLookMs = 60_000;
 export const sqsBatchEntriesMax = 10;
 export const sqsMessageBytesMax = 1_048_576;
 export const sqsRetentionS = 14 * 86_400;

@@ -76,6 +76,7 @@ export function measurements(event: Noted): readonly Measurement[] {
       return [ms("BilledWaitMs", event.billedWaitMs, by), ms("OverheadMs", event.overheadMs, by)];
     case "parked":
     case "hidden":
+    case "crowded":
     case "fallback":
     case "payload":
     case "stage":

@@ -30,6 +30,8 @@ export type Noted = Tags &
     | { readonly kind: "parked"; readonly reason: ParkReason }
     /** A message whose job this delivery does not run. */
     | { readonly kind: "hidden"; readonly why: string; readonly delayS: number }
+    /** So many messages are hidden that delays are cut short. */
+    | { readonly kind: "crowded"; readonly hidden: number }
     | { readonly kind: "stage"; readonly stage: string }
     | { readonly kind: "step-skipped"; readonly reason: string }
     | { readonly kind: "lease-taken"; readonly waitMs: number; readonly atOnce: boolean }

@@ -1,6 +1,7 @@
 import type { Lane } from "./lane.ts";
 import {
   claimGraceMs,
+  crowdedDelayMsMax,
   holdMs,
   laneLimits,
   pauseMsMax,
@@ -20,6 +21,8 @@ export interface Hiding {
   readonly deadlineLeftMs?: number;
   /** Passed since this receive: SQS counts its 12 hours from there. */
   readonly sinceReceiveMs: number;
+  /** So many messages are hidden that SQS might give out no more. */
+  readonly crowded?: boolean;
   /** Of a task token. */
   readonly heartbeatSeconds?: number;
   /** [0, 1) */
@@ -113,10 +116,16 @@ export function notBegunDelayS(at: Hiding): number {
  * is hidden long enough for the rest to last until its deadline; only a task token's heartbeat is heard over that.
  */
 function hiddenS(wantedMs: number, at: Hiding): number {
-  const wantedS = Math.ceil(Math.max(sane(wantedMs, 0), stretchedMs(at)) / 1_000);
+  const calmMs = Math.min(sane(wantedMs, 0), at.crowded === true ? crowdedMs(at) : Infinity);
+  const wantedS = Math.ceil(Math.max(calmMs, stretchedMs(at)) / 1_000);
   const sqsLeftS = Math.floor(sqsHiddenSMax - sane(at.sinceReceiveMs, 0) / 1_000);
   const heartbeatLeftS = Math.ceil(sane(at.heartbeatSeconds, sqsHiddenSMax)) - 1;
   return Math.max(0, Math.min(wantedS, sqsLeftS, heartbeatLeftS));
+}
+
+/** Spread, for a crowd that comes back in one second is none the smaller. */
+function crowdedMs(at: Hiding): number {
+  return crowdedDelayMsMax * (1 - 0.25 * dice(at));
 }
 
 function stretchedMs({ lane, receives, deadlineLeftMs }: Hiding): number {

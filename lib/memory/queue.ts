@@ -134,6 +134,8 @@ export function createMemoryQueue(
 
     hide: async (entries) => entries.map(hideOne),
 
+    countHidden: async () => [...inHand.values()].filter((message) => !isVisible(message)).length,
+
     async park({ messageId, body }, reason, detail) {
       parked.push({ messageId, body, reason, detail });
     },

@@ -4,6 +4,7 @@ import type { Lane } from "../core/lane.ts";
 import { closingBellMs, lastCallMs } from "../core/limits.ts";
 import type { World } from "../ports.ts";
 import type { Board } from "./board.ts";
+import type { Crowd } from "./crowd.ts";
 import type { LeaseDesk } from "./lease-desk.ts";
 import { Meter } from "./meter.ts";
 import { Turns } from "./turns.ts";
@@ -16,6 +17,7 @@ export interface Worker {
   readonly world: World;
   readonly board: Board;
   readonly desk: LeaseDesk;
+  readonly crowd: Crowd;
   /** The lane of the queue that feeds this worker. */
   readonly lane: Lane;
   readonly name: string;
@@ -42,12 +44,12 @@ export interface Invocation {
 }
 
 export function openInvocation(worker: Worker, deliveries: readonly Delivery[], endsAtMs: number): Invocation {
-  const { clock, queue, telemetry } = worker.world;
+  const { clock } = worker.world;
   return {
     worker,
     bellAtMs: endsAtMs - closingBellMs,
     lastCallAtMs: endsAtMs - lastCallMs,
-    visibility: new Visibility(queue, telemetry),
+    visibility: new Visibility(worker.world, worker.crowd),
     turns: new Turns(),
     meter: new Meter(() => clock.nowMs()),
     running: new Set(),

@@ -4,6 +4,7 @@ import type { Lane } from "../core/lane.ts";
 import { ledgersOf } from "../core/ledgers.ts";
 import type { World } from "../ports.ts";
 import { Board } from "./board.ts";
+import { Crowd } from "./crowd.ts";
 import type { Worker } from "./invocation.ts";
 import { LeaseDesk } from "./lease-desk.ts";
 
@@ -23,5 +24,5 @@ export function openWorker(world: World, config: Config, identity: Identity): Wo
     targets: targetsOf(config).map(({ step }) => step),
     models: Object.keys(config.models),
   });
-  return { ...identity, config, world, board, desk: new LeaseDesk(world, board) };
+  return { ...identity, config, world, board, desk: new LeaseDesk(world, board), crowd: new Crowd(world) };
 }

@@ -153,6 +153,7 @@ export function hidingFacts(
   delivery: Delivery,
   job?: Job,
 ): Hiding & { readonly nowMs: number } {
+  const { crowd } = worker;
   const { clock } = worker.world;
   const nowMs = clock.nowMs();
   const heartbeatSeconds = job?.replyTo?.kind === "taskToken" ? job.replyTo.heartbeatSeconds : undefined;
@@ -162,6 +163,7 @@ export function hidingFacts(
     receives: delivery.receives,
     sinceReceiveMs: nowMs - delivery.receivedAtMs,
     jitter: clock.jitter(),
+    ...crowd.facts,
     ...(job === undefined ? {} : { deadlineLeftMs: Math.max(0, job.deadlineAtMs - nowMs) }),
     ...(heartbeatSeconds === undefined ? {} : { heartbeatSeconds }),
   };

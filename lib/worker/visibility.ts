@@ -1,7 +1,8 @@
 import { errorName } from "../core/error-name.ts";
 import type { Delivery } from "../core/job.ts";
 import { hideBeyondHoldMs, holdMs } from "../core/limits.ts";
-import type { Queue, Telemetry } from "../ports.ts";
+import type { Queue, Telemetry, World } from "../ports.ts";
+import type { Crowd } from "./crowd.ts";
 
 /**
  * Every ChangeMessageVisibility of one invocation. A hiding waits for the heartbeats' calls that are under way: none of
@@ -10,13 +11,15 @@ import type { Queue, Telemetry } from "../ports.ts";
 export class Visibility {
   readonly #queue: Queue;
   readonly #telemetry: Telemetry;
+  readonly #crowd: Crowd;
   readonly #settled = new Set<string>();
   readonly #underWay = new Set<Promise<void>>();
   #held: Promise<unknown> = Promise.resolve();
 
-  constructor(queue: Queue, telemetry: Telemetry) {
+  constructor({ queue, telemetry }: Pick<World, "queue" | "telemetry">, crowd: Crowd) {
     this.#queue = queue;
     this.#telemetry = telemetry;
+    this.#crowd = crowd;
   }
 
   /** Hides what is still running for as long as a claim holds. A failed entry is tried again by the next beat. */
@@ -30,6 +33,7 @@ export class Visibility {
   /** Hides a settled message; from here on the heartbeat leaves it alone. */
   hide(delivery: Delivery, seconds: number): Promise<void> {
     this.#settled.add(delivery.messageId);
+    void this.#track(this.#crowd.onHiding(seconds));
     return this.#track(this.#held.then(() => this.#hide([delivery], seconds)));
   }
 

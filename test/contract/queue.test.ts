@@ -57,6 +57,16 @@ describe.each(queues)("the queue %s", async (name, open) => {
     expect(await receive()).toEqual([]);
   });
 
+  test("counts what is hidden or in hand", async () => {
+    const { queue, receive, remove } = await opened(["a", "b", "c"]);
+    expect(await queue.countHidden()).toBe(0);
+    const messages = await receive();
+    expect(await queue.countHidden()).toBe(3);
+    await remove(messages[0]?.receiptHandle ?? "");
+    await queue.hide(messages.slice(1, 2).map(hideFor(0)));
+    expect(await queue.countHidden()).toBe(1);
+  });
+
   test("tells of each entry how it went, in their order", async () => {
     const { queue, receive } = await opened(["a", "b"]);
     const [first, second] = (await receive()).map(hideFor(9));

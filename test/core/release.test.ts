@@ -48,6 +48,9 @@ describe("a requeued message comes again", () => {
     ["below the heartbeat of a task token", { requeues: 5, heartbeatSeconds: 30 }, 29, 29],
     ["below a broken second of one", { requeues: 5, heartbeatSeconds: 29.5 }, 29, 29],
     ["at once, where the heartbeat is a second", { heartbeatSeconds: 1 }, 0, 0],
+    ["within half a minute of a crowded queue", { requeues: 20, crowded: true }, 30, 23],
+    ["sooner there too, when that is known", { knownWaitMs: 12_000, crowded: true }, 12, 15],
+    ["not so soon that its receives are used up", { receives: 180, crowded: true }, 360, 360],
     ["within what SQS has left of its 12 hours", { requeues: 9, sinceReceiveMs: 43_195_001 }, 4, 4],
     ["and not at all, when nothing is", { sinceReceiveMs: 50_000_000 }, 0, 0],
   ])("%s", (_says, at, leastS, mostS) => {
