@@ -1,6 +1,7 @@
 /** What fast-check draws from: everything that the types allow, not only what people send. */
 import { fc } from "@fast-check/vitest";
-import type { Envelope, Params, ReplyTo } from "../lib/core/envelope.ts";
+import type { Envelope, Params } from "../lib/core/envelope.ts";
+import type { ReplyTo } from "../lib/core/reply-to.ts";
 
 const text = fc.string({ unit: "binary" });
 const name = fc.stringMatching(/^[A-Za-z0-9_.-]{1,20}$/);
@@ -21,7 +22,7 @@ const params: fc.Arbitrary<Params> = fc.oneof(
   }),
 );
 
-const replyTo: fc.Arbitrary<ReplyTo> = fc.oneof(
+export const arbitraryReplyTo: fc.Arbitrary<ReplyTo> = fc.oneof(
   fc.record({ kind: fc.constant("sqs" as const), queueUrl: name.map((queue) => `https://sqs.example/1/${queue}`) }),
   fc.record({ kind: fc.constant("eventBus" as const), name }),
   fc.record({ kind: fc.constant("sns" as const), topicArn: name.map((topic) => `arn:aws:sns:us-east-1:1:${topic}`) }),
@@ -49,7 +50,7 @@ export const arbitraryEnvelope: fc.Arbitrary<Envelope> = fc.record(
       fc.constantFrom("default" as const, "none" as const),
       fc.array(step, { minLength: 1, maxLength: 4 }),
     ),
-    replyTo,
+    replyTo: arbitraryReplyTo,
     metadata: fc.dictionary(text, text, { maxKeys: 5 }),
   },
   { requiredKeys: ["jobId", "model", "op", "params", "fallback", "metadata"] },

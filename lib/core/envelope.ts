@@ -5,14 +5,9 @@ import type { Json, JsonObject } from "./json.ts";
 import { isLane } from "./lane.ts";
 import type { Lane } from "./lane.ts";
 import { nearest } from "./nearest.ts";
+import { encodeReplyTo, isAllowed, readReplyTo } from "./reply-to.ts";
+import type { ReplyTo } from "./reply-to.ts";
 import { isS3Place } from "./s3-place.ts";
-
-/** Where a reply is announced beside the job table. */
-export type ReplyTo =
-  | { readonly kind: "sqs"; readonly queueUrl: string }
-  | { readonly kind: "eventBus"; readonly name: string }
-  | { readonly kind: "taskToken"; readonly token: string; readonly heartbeatSeconds?: number }
-  | { readonly kind: "sns"; readonly topicArn: string };
 
 /** The request without a model id, in the message or in S3. */
 export type Params =
@@ -93,7 +88,7 @@ const fields = {
   tenant: { as: text(/^[!-~]{1,128}$/), must: "be a string of 1 to 128 ASCII letters, digits and punctuation marks" },
   fallback: { as: fallbackOf, must: 'be "default", "none" or a list of steps, each an alias or alias@target' },
   replyTo: {
-    as: replyToOf,
+    as: readReplyTo,
     must: 'be exactly one of {"sqs": queue URL}, {"eventBus": name}, {"taskToken": token, "heartbeatSeconds": whole number above 0, optional}, {"sns": topic ARN}',
   },
   metadata: {
@@ -144,7 +139,7 @@ export function encode(envelope: Envelope): string {
     ...same,
     ...(params.kind === "inline" ? { params: params.params } : { paramsRef: `s3://${params.bucket}/${params.key}` }),
     ...(deadlineAtMs === undefined ? {} : { deadlineAt: deadlineAtMs }),
-    ...(replyTo === undefined ? {} : { replyTo: encodedReplyTo(replyTo) }),
+    ...(replyTo === undefined ? {} : { replyTo: encodeReplyTo(replyTo) }),
   });
   // The two characters that JSON leaves as they are and SQS refuses (it takes those of XML).
   return json.replaceAll("\uFFFE", "\\ufffe").replaceAll("\uFFFF", "\\uffff");
@@ -164,20 +159,6 @@ export function checkAgainst(envelope: Envelope, config: Config): Fault | undefi
       "names a destination that this deployment does not allow; add it to replies.allow in its config",
     );
   return undefined;
-}
-
-/** Whether a deployment announces replies there; an `invalid` envelope's replyTo needs the answer too. */
-export function isAllowed(replyTo: ReplyTo, allow: Config["replies"]["allow"]): boolean {
-  switch (replyTo.kind) {
-    case "sqs":
-      return allow.sqs.includes(replyTo.queueUrl);
-    case "eventBus":
-      return allow.eventBuses.includes(replyTo.name);
-    case "sns":
-      return allow.sns.includes(replyTo.topicArn);
-    case "taskToken":
-      return allow.taskTokens;
-  }
 }
 
 /** The message says all: field, fault, remedy. Names of fields are ours or checked; values never get in. */
@@ -279,41 +260,6 @@ function fallbackOf(value: Json): Envelope["fallback"] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
   const steps = value.map(stepName).filter((step) => step !== undefined);
   return steps.length === value.length ? steps : undefined;
-}
-
-function replyToOf(value: Json): ReplyTo | undefined {
-  if (!isObject(value)) return undefined;
-  const { heartbeatSeconds, ...destination } = value;
-  const [[name, to] = [], ...others] = Object.entries(destination);
-  if (typeof to !== "string" || others.length > 0) return undefined;
-  if (name === "taskToken") return taskTokenOf(to, heartbeatSeconds);
-  if (heartbeatSeconds !== undefined) return undefined;
-  if (name === "sqs") return /^https?:\/\/\S+$/.test(to) ? { kind: "sqs", queueUrl: to } : undefined;
-  if (name === "sns") return /^arn:[\w-]+:sns:\S+$/.test(to) ? { kind: "sns", topicArn: to } : undefined;
-  if (name === "eventBus") return /^[\w.:/-]+$/.test(to) ? { kind: "eventBus", name: to } : undefined;
-  return undefined;
-}
-
-/** The one who waits in Step Functions; https://docs.aws.amazon.com/step-functions/latest/apireference/API_SendTaskSuccess.html */
-export function taskTokenOf(token: string, heartbeatSeconds: Json | undefined): ReplyTo | undefined {
-  if (token.length === 0 || token.length > 2_048) return undefined;
-  if (heartbeatSeconds === undefined) return { kind: "taskToken", token };
-  if (typeof heartbeatSeconds !== "number" || !Number.isSafeInteger(heartbeatSeconds) || heartbeatSeconds < 1)
-    return undefined;
-  return { kind: "taskToken", token, heartbeatSeconds };
-}
-
-function encodedReplyTo(replyTo: ReplyTo): JsonObject {
-  switch (replyTo.kind) {
-    case "sqs":
-      return { sqs: replyTo.queueUrl };
-    case "eventBus":
-      return { eventBus: replyTo.name };
-    case "sns":
-      return { sns: replyTo.topicArn };
-    case "taskToken":
-      return { taskToken: replyTo.token, heartbeatSeconds: replyTo.heartbeatSeconds };
-  }
 }
 
 function metadataOf(value: Json): Envelope["metadata"] | undefined {

@@ -1,7 +1,9 @@
-import { faultOf, meansToBeEnvelope, readEnvelope, taskTokenOf } from "./envelope.ts";
-import type { Fault, Read, ReplyTo } from "./envelope.ts";
+import { faultOf, meansToBeEnvelope, readEnvelope } from "./envelope.ts";
+import type { Fault, Read } from "./envelope.ts";
 import { isObject, parseJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
+import { taskTokenOf } from "./reply-to.ts";
+import type { ReplyTo } from "./reply-to.ts";
 import { isS3Place } from "./s3-place.ts";
 
 /** How many wrappings are taken off, each told by its shape, before a body counts as no envelope. */

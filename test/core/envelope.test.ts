@@ -1,8 +1,10 @@
 import { fc } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../lib/core/config.ts";
-import { checkAgainst, encode, isAllowed, metadataLengthMax, readEnvelope } from "../../lib/core/envelope.ts";
-import type { Envelope, Params, ReplyTo } from "../../lib/core/envelope.ts";
+import { checkAgainst, encode, metadataLengthMax, readEnvelope } from "../../lib/core/envelope.ts";
+import type { Envelope, Params } from "../../lib/core/envelope.ts";
+import { isAllowed } from "../../lib/core/reply-to.ts";
+import type { ReplyTo } from "../../lib/core/reply-to.ts";
 import { jsonLevelsMax, parseJson } from "../../lib/core/json.ts";
 import type { Json } from "../../lib/core/json.ts";
 import { a } from "../a.ts";
