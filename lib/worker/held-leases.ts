@@ -25,7 +25,7 @@ interface Held {
 export class HeldLeases {
   readonly #world: Pick<World, "clock" | "leases" | "telemetry">;
   readonly #held = new Map<string, Held>();
-  #renewing: Promise<readonly Lease[]> | undefined;
+  #renewing: Promise<void> | undefined;
 
   constructor(world: Pick<World, "clock" | "leases" | "telemetry">) {
     this.#world = world;
@@ -44,8 +44,8 @@ export class HeldLeases {
     this.#held.delete(id);
   }
 
-  /** One write a page; answers the leases that are lost, whose signals have fired. Who renews together shares one. */
-  async renew(): Promise<readonly Lease[]> {
+  /** One write a page; the signals of those that are lost fire. Who renews together shares one. */
+  async renew(): Promise<void> {
     this.#renewing ??= this.#renewAll().finally(() => {
       this.#renewing = undefined;
     });
@@ -67,29 +67,23 @@ export class HeldLeases {
     this.#world.telemetry.note({ ...holder.tags, kind: "lease-lost" });
   }
 
-  async #renewAll(): Promise<readonly Lease[]> {
+  async #renewAll(): Promise<void> {
     const nowMs = this.#world.clock.nowMs();
-    const held = [...this.#held.values()].filter((each) => this.#isOurs(each));
     // Thawed after a freeze: what ended meanwhile is not brought back, its timer has only not fired yet.
-    const over = held.filter(({ expiresAtMs }) => holderStopsAtMs(expiresAtMs) <= nowMs);
-    for (const each of over) this.#lose(each);
+    for (const each of this.#held.values()) if (holderStopsAtMs(each.expiresAtMs) <= nowMs) this.#lose(each);
 
-    const pages = Map.groupBy(
-      held.filter((each) => this.#isOurs(each)),
-      ({ lease }) => pageKey(lease.ref),
-    );
+    const held = [...this.#held.values()].filter((each) => this.#isOurs(each));
+    const pages = Map.groupBy(held, ({ lease }) => pageKey(lease.ref));
     // Leases that are all young have been renewed just now, by the heartbeat of another invocation.
     const due = [...pages.values()].filter((leases) =>
       leases.some(({ expiresAtMs }) => expiresAtMs - nowMs <= leaseMs - heartbeatMs / 2),
     );
-    const refused = await Promise.all(due.map((leases) => this.#renewPage(leases)));
-    return [...over, ...refused.flat()].map(({ lease }) => lease);
+    await Promise.all(due.map((leases) => this.#renewPage(leases)));
   }
 
-  /** All in one write; where that is refused, those that the row still has in another. Answers the others. */
-  async #renewPage(leases: readonly Held[]): Promise<readonly Held[]> {
+  /** All in one write; where that is refused, those that the row still has in another. */
+  async #renewPage(leases: readonly Held[]): Promise<void> {
     const { clock, leases: table, telemetry } = this.#world;
-    const lost: Held[] = [];
     let left = leases;
     try {
       for (let tries = 0; tries < renewTriesMax; tries++) {
@@ -101,9 +95,7 @@ export class HeldLeases {
 
         // What was returned or ended while the write was under way is nobody's concern any more.
         left = left.filter((each) => this.#isOurs(each));
-        const gone = left.filter(({ lease }) => page[lease.id] === undefined);
-        for (const each of gone) this.#lose(each);
-        lost.push(...gone);
+        for (const each of left) if (page[each.lease.id] === undefined) this.#lose(each);
         left = left.filter((each) => this.#isOurs(each));
         for (const each of left) this.#prolong(each, page[each.lease.id] ?? each.expiresAtMs);
         left = left.filter(({ expiresAtMs }) => expiresAtMs < untilMs);
@@ -112,7 +104,6 @@ export class HeldLeases {
       // The leases still hold until their own end, which the next beats may move.
       telemetry.note({ kind: "trouble", what: "renew leases", error: errorName(error) });
     }
-    return lost;
   }
 
   #isOurs({ lease, holder }: Held): boolean {

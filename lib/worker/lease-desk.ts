@@ -99,11 +99,11 @@ export class LeaseDesk {
   }
 
   /**
-   * Renews what needs it, one write a page; answers the leases that are lost, whose signals have fired. Heartbeats of
-   * several invocations share one renewal.
+   * Renews what needs it, one write a page; the signals of those that are lost fire. Heartbeats of several invocations
+   * share one renewal.
    */
-  async renew(): Promise<readonly Lease[]> {
-    return await this.#held.renew();
+  async renew(): Promise<void> {
+    await this.#held.renew();
   }
 
   /** Resolves when all that the desk began for those who do not wait any more is over: nothing may outlive them. */

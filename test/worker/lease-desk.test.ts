@@ -497,7 +497,7 @@ describe("holding a lease", () => {
     } = await hold();
     for (let beat = 0; beat < 6; beat++) {
       await clock.advance(10_000);
-      expect(await over(desk.renew())).toEqual([]);
+      await over(desk.renew());
     }
     expect(lost.aborted).toBe(false);
     expect(((await table.readPage(first)) ?? {})[lease.id]).toBeGreaterThan(t0 + 85_000);
@@ -541,7 +541,7 @@ describe("holding a lease", () => {
     const [gone, kept] = [await hold(), await hold()];
     await table.giveBack(first, [gone.leases[0].id]);
     await clock.advance(10_000);
-    expect(await over(desk.renew())).toEqual([gone.leases[0]]);
+    await over(desk.renew());
     expect([gone.lost.aborted, kept.lost.aborted]).toEqual([true, false]);
     expect(verbs()).toEqual(["take", "take", "renew", "renew"]);
     expect(noted.filter(({ kind }) => kind === "lease-lost")).toHaveLength(1);
@@ -555,7 +555,7 @@ describe("holding a lease", () => {
     faults.renew = ["request lost", "request lost"];
     for (let beat = 0; beat < 2; beat++) {
       await clock.advance(10_000);
-      expect(await over(desk.renew())).toEqual([]);
+      await over(desk.renew());
     }
     expect(lost.aborted).toBe(false);
     expect(noted.filter(({ kind }) => kind === "trouble")).toHaveLength(2);
@@ -567,18 +567,15 @@ describe("holding a lease", () => {
     const { hold, over, clock, desk, verbs } = await aDesk();
     await hold();
     await clock.advance(28_000);
-    expect(await over(desk.renew())).toEqual([]);
+    await over(desk.renew());
     expect(verbs()).toEqual(["take"]);
   });
 
   test("is not brought back when its end was slept through in a freeze", async () => {
     const { hold, over, desk, frozen, verbs } = await aDesk();
-    const {
-      leases: [lease],
-      lost,
-    } = await hold();
+    const { lost } = await hold();
     frozen.ms = 28_000;
-    expect(await over(desk.renew())).toEqual([lease]);
+    await over(desk.renew());
     expect(lost.aborted).toBe(true);
     expect(verbs()).toEqual(["take"]);
   });
@@ -595,7 +592,7 @@ describe("holding a lease", () => {
     wire.requestMs = wireMs;
     const returning = desk.giveBack(taken, { kind: "neutral" });
     await over(returning);
-    expect(await over(renewing)).toEqual([]);
+    await over(renewing);
     expect(await page()).toEqual([]);
     expect(clock.nextAtMs()).toBeUndefined();
     expect([taken.lost.aborted, noted.some(({ kind }) => kind === "lease-lost")]).toEqual([false, false]);

@@ -161,7 +161,6 @@ function deskOf(clock: Clock, verbs: Verbs): Desk {
     },
     renew: async () => {
       await Promise.all([...held].map(([id, { ask }]) => verbs.renew(id, ask).catch(() => undefined)));
-      return [];
     },
     idle: async () => undefined,
   };
