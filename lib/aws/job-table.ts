@@ -4,46 +4,34 @@ import {
   GetItemCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import type { AttributeValue, DynamoDBClient, ReturnValue } from "@aws-sdk/client-dynamodb";
-import { afterComplete, afterExtend, afterGiveBack, noProgress, progressFrom, storable } from "../core/claim.ts";
-import type { Claim, ClaimAnswer, Completed, JobRow, Progress } from "../core/claim.ts";
-import { isLane } from "../core/lane.ts";
-import { claimGraceMs, rowFormat } from "../core/limits.ts";
-import type { StageRow } from "../core/stage.ts";
+import type { DynamoDBClient, ReturnValue } from "@aws-sdk/client-dynamodb";
+import { afterComplete, afterExtend, afterGiveBack } from "../core/claim.ts";
+import type { ClaimAnswer, Completed, JobRow } from "../core/claim.ts";
+import { claimGraceMs } from "../core/limits.ts";
 import type { Clock, CompleteAsk, JobTable } from "../ports.ts";
-import { attribute, keysPerReadMax, mentioned, readNumber, readString } from "./row.ts";
+import {
+  askCancelIf,
+  attributes,
+  claimIf,
+  completeIf,
+  countReleaseIf,
+  ending,
+  extendIf,
+  giveBackIf,
+  mine,
+  numbers,
+  progressAttributes,
+  replyUnclaimedIf,
+  replyUnlessRunningIf,
+  rowOf,
+  set,
+  setProgress,
+  setStage,
+  setStep,
+  states,
+} from "./job-rows.ts";
+import { keysPerReadMax, mentioned } from "./row.ts";
 import type { Item } from "./row.ts";
-
-// What a row must say for a write to go through.
-const exists = "attribute_exists(#jobId)";
-const isNew = "attribute_not_exists(#jobId)";
-const unanswered = "attribute_not_exists(#reply)";
-const readable = "(attribute_not_exists(#format) OR #format <= :format)";
-const sameContent = "(attribute_not_exists(#contentHash) OR #contentHash = :contentHash)";
-const due = "(attribute_not_exists(#notBeforeMs) OR #notBeforeMs <= :nowMs)";
-const free = "(attribute_not_exists(#state) OR #state = :queued OR #heldUntilMs < :abandonedBeforeMs)";
-/** A late copy of an old claim comes with an old end: it changes nothing. */
-const heldLongerThanEver = "(attribute_not_exists(#heldUntilMs) OR #heldUntilMs < :heldUntilMs)";
-/** And so comes a late copy of a counted release. */
-const laterThanAnyRelease = "(attribute_not_exists(#releasedAtMs) OR #releasedAtMs < :nowMs)";
-const stillMine = "#holder = :holder AND #fence = :fence AND #state = :running";
-const running = "#state = :running";
-const notCancelled = "attribute_not_exists(#cancelAskedAtMs)";
-
-const claimIf = all(unanswered, readable, sameContent, due, free, heldLongerThanEver);
-const extendIf = all(unanswered, stillMine, "#heldUntilMs < :heldUntilMs");
-const giveBackIf = all(unanswered, stillMine, notCancelled);
-const completeIf = all(unanswered, stillMine);
-const countReleaseIf = all(unanswered, readable, sameContent, free, laterThanAnyRelease);
-const replyUnclaimedIf = isNew;
-const replyUnlessRunningIf = all(unanswered, readable, free);
-const askCancelIf = all(exists, unanswered, running);
-
-const setProgress = Object.keys(noProgress).map((name) => `#${name} = :${name}`);
-const setStage = ["#stage = :stage", "#stageAtMs = :stageAtMs"];
-
-const states = attributes({ queued: "queued", running: "running", ended: "ended" });
-const numbers = attributes({ zero: 0, one: 1, format: rowFormat });
 
 /** A stored reply need not come back over the wire to the one who sent it. */
 const notTheReplyAgain: ReturnValue = "NONE";
@@ -207,90 +195,7 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
   };
 }
 
-/** The row as far as it can be read: what is missing counts as never used. */
-function rowOf(item: Item): JobRow {
-  const count = (name: string) => readNumber(item, name) ?? 0;
-  const usage = item["usage"]?.M ?? {};
-  const state = readString(item, "state");
-  const lane = readString(item, "lane");
-  return {
-    jobId: readString(item, "jobId") ?? "",
-    format: count("format"),
-    fence: count("fence"),
-    givenBack: count("givenBack"),
-    cancelAsked: item["cancelAskedAtMs"] !== undefined,
-    ...(state === "queued" || state === "running" || state === "ended" ? { state } : {}),
-    ...(isLane(lane) ? { lane } : {}),
-    ...present("heldUntilMs", readNumber(item, "heldUntilMs")),
-    ...present("notBeforeMs", readNumber(item, "notBeforeMs")),
-    ...present("deadlineAtMs", readNumber(item, "deadlineAtMs")),
-    ...present("enqueuedAtMs", readNumber(item, "enqueuedAtMs")),
-    ...present("startedAtMs", readNumber(item, "startedAtMs")),
-    ...present("releasedAtMs", readNumber(item, "releasedAtMs")),
-    ...present("stageAtMs", readNumber(item, "stageAtMs")),
-    ...present("contentHash", readString(item, "contentHash")),
-    ...present("holder", readString(item, "holder")),
-    ...present("reply", readString(item, "reply")),
-    ...present("stage", readString(item, "stage")),
-    ...present("stageBefore", readString(item, "stageBefore")),
-    ...present("step", readString(item, "step")),
-    ...present("worker", readString(item, "worker")),
-    ...progressFrom(count, (name) => readNumber(usage, name) ?? 0),
-  };
-}
-
-/** The key, if there is a value: an absent attribute is an absent key. */
-function present<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
-  const field: { [P in K]?: V } = {};
-  if (value !== undefined) field[key] = value;
-  return field;
-}
-
-function progressAttributes(progress: Progress): Item {
-  const { usage, ...counts } = storable(progress);
-  return { ...attributes(counts), usage: { M: attributes(usage) } };
-}
-
-function mine({ holder, fence }: Claim): Item {
-  return attributes({ holder, fence });
-}
-
-function ending({ reply, status, ttlS, nowMs }: Omit<CompleteAsk, "progress">): Item {
-  return {
-    ...states,
-    ...numbers,
-    ...attributes({
-      reply,
-      ttl: Math.ceil(ttlS),
-      stage: status,
-      stageAtMs: nowMs,
-      abandonedBeforeMs: nowMs - claimGraceMs,
-    }),
-  };
-}
-
 function completed(answer: ClaimAnswer, reply: string): Completed {
   const ours = answer.kind === "taken" || afterComplete(answer.row, reply) === "stored";
   return ours ? { kind: "stored" } : { kind: "lost", row: answer.row };
-}
-
-/** A stage without a step leaves the last one standing: it tells where the job was. */
-function setStep({ step }: StageRow): string[] {
-  return step === undefined ? [] : ["#step = :step"];
-}
-
-function attributes(facts: object): Record<string, AttributeValue> {
-  return Object.fromEntries(
-    Object.entries(facts).flatMap(([name, value]: [string, unknown]) =>
-      typeof value === "string" || typeof value === "number" ? [[name, attribute(value)]] : [],
-    ),
-  );
-}
-
-function all(...clauses: readonly string[]): string {
-  return clauses.join(" AND ");
-}
-
-function set(...assignments: readonly string[]): string {
-  return `SET ${assignments.join(", ")}`;
 }
