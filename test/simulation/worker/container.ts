@@ -1,0 +1,96 @@
+import type { Lane } from "../../../lib/core/lane.ts";
+import type { VirtualClock } from "../../../lib/memory/clock.ts";
+import type { Clock } from "../../../lib/ports.ts";
+
+/** What a dead container's code waits for. */
+export const never = new Promise<never>(() => undefined);
+
+/** A sandbox: it can stand still and it can die, and its clock is wrong by a little. */
+export class Container {
+  readonly name: string;
+  readonly lane: Lane;
+  readonly clock: Clock;
+  readonly #true: VirtualClock;
+  readonly #death = new AbortController();
+  readonly #timers = new Set<object>();
+  #frozenUntilMs = -Infinity;
+
+  constructor(name: string, lane: Lane, trueClock: VirtualClock, skewMs: number) {
+    this.name = name;
+    this.lane = lane;
+    this.#true = trueClock;
+    this.clock = {
+      ...trueClock,
+      // Whole ms, as a machine's clock answers.
+      nowMs: () => Math.floor(trueClock.nowMs()) + skewMs,
+      after: (ms, fire) => this.#after(ms, fire),
+      sleep: (ms, signal) => this.#sleep(ms, signal),
+    };
+  }
+
+  get isDead(): boolean {
+    return this.#death.signal.aborted;
+  }
+
+  /** Fires when its connections break. */
+  get death(): AbortSignal {
+    return this.#death.signal;
+  }
+
+  get isFrozen(): boolean {
+    return this.#true.nowMs() < this.#frozenUntilMs;
+  }
+
+  get frozenUntilMs(): number {
+    return this.#frozenUntilMs;
+  }
+
+  /** Timers that are set and have neither fired nor been cancelled. */
+  get timers(): number {
+    return this.#timers.size;
+  }
+
+  freeze(ms: number): void {
+    this.#frozenUntilMs = Math.max(this.#frozenUntilMs, this.#true.nowMs() + ms);
+  }
+
+  crash(): void {
+    this.#death.abort("the container died");
+  }
+
+  /** Resolves when its code may go on: at once, after a thaw, or never. */
+  async awake(): Promise<void> {
+    while (this.isFrozen && !this.isDead) await this.#true.sleep(this.#frozenUntilMs - this.#true.nowMs());
+    if (this.isDead) await never;
+  }
+
+  #after(ms: number, fire: () => void): () => void {
+    const timer = {};
+    let cancel: (() => void) | undefined;
+    const due = () => {
+      if (this.isDead) return;
+      // What was due while all stood still fires at the thaw.
+      if (this.isFrozen) cancel = this.#true.after(this.#frozenUntilMs - this.#true.nowMs(), due);
+      else if (this.#timers.delete(timer)) fire();
+    };
+    this.#timers.add(timer);
+    cancel = this.#true.after(ms, due);
+    return () => {
+      this.#timers.delete(timer);
+      cancel?.();
+    };
+  }
+
+  #sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted === true) return resolve();
+      const end = () => {
+        cancel();
+        signal?.removeEventListener("abort", end);
+        resolve();
+      };
+      const cancel = this.#after(ms, end);
+      signal?.addEventListener("abort", end);
+    });
+  }
+}

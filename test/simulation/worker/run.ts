@@ -1,0 +1,65 @@
+import { lanes } from "../../../lib/core/lane.ts";
+import { laneLimits, leaseGraceMs, leaseMs } from "../../../lib/core/limits.ts";
+import { t0 } from "../../a.ts";
+import { faultMs } from "./faults.ts";
+import type { Fault } from "./faults.ts";
+import type { History } from "./history.ts";
+import { Mapping } from "./mapping.ts";
+import type { Mutant } from "./mapping.ts";
+import type { Scenario } from "./scenario.ts";
+import { Stage } from "./stage.ts";
+
+/** All that tells one run of a scenario from another. */
+export interface Trouble {
+  readonly seed: number;
+  readonly faults: readonly Fault[];
+  /** Containers' clocks are right, fast and slow by this, in turn. */
+  readonly skewMs: number;
+}
+
+export const calm: Trouble = { seed: 1, faults: [], skewMs: 0 };
+
+/** Every job is over by then, whatever happens to it: two deadlines of the longest that scenarios name. */
+const horizonMs = 3 * 3_600_000;
+/** Late copies, leases and probes are over after it. */
+const quietMs = faultMs.late + Math.max(leaseMs, laneLimits.bulk.attemptMsMax) + leaseGraceMs + 10_000;
+
+/** Runs a scenario until every message has gone, and on until whatever was left behind must have lapsed. */
+export async function run(scenario: Scenario, trouble: Trouble = calm, mutant: Mutant = {}): Promise<History> {
+  const stage = new Stage(scenario, trouble.faults, trouble.seed);
+  const { clock, world } = stage;
+  const used = lanes.filter((lane) => scenario.sends.some((send) => send.lane === lane));
+  const mappings = used.map((lane) => new Mapping(lane, stage, trouble.skewMs, mutant));
+  stage.onQueue = () => {
+    for (const mapping of mappings) mapping.look();
+  };
+  for (const [index, { atMs }] of scenario.sends.entries()) clock.after(atMs, () => stage.send(index));
+  for (const { jobId, atMs } of scenario.cancels ?? []) clock.after(atMs, () => void stage.cancel(jobId));
+  for (const { atMs, ...ask } of scenario.overrides ?? []) clock.after(atMs, () => void world.leases.setOverride(ask));
+
+  const allSentMs = Math.max(...scenario.sends.map(({ atMs }) => atMs));
+  const isOver = () => clock.nowMs() > t0 + allSentMs && mappings.every(({ isQuiet }) => isQuiet);
+  const isLate = () => clock.nowMs() > t0 + allSentMs + horizonMs;
+  await clock.runUntil(() => isOver() || isLate() || stage.stuck !== undefined);
+  if (isLate()) stage.stuck ??= "messages came and went without an end";
+  await clock.advance(quietMs);
+
+  const ledgers = [...stage.limits.keys()];
+  const leases = await Promise.all(ledgers.map(async (ledger) => [ledger, await stage.leasesOf(ledger)] as const));
+  const { breakers } = await world.leases.readBoard({ ledgers: [], targets: ledgers, lanes: [], models: [] });
+  return {
+    scenario,
+    faults: trouble.faults,
+    moments: stage.moments,
+    messages: stage.messages,
+    counts: stage.counts,
+    end: {
+      atMs: clock.nowMs(),
+      rows: world.jobs.rows(),
+      leases: new Map(leases),
+      breakers,
+      waiting: stage.queues.reduce((sum, queue) => sum + queue.depth().visible + queue.depth().hidden, 0),
+      ...(stage.stuck === undefined ? {} : { stuck: stage.stuck }),
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { Config } from "../../../lib/core/config.ts";
+import type { JsonObject } from "../../../lib/core/json.ts";
+import type { Lane } from "../../../lib/core/lane.ts";
+import type { ScriptText } from "../../../lib/memory/bedrock-script.ts";
+import type { OverrideAsk } from "../../../lib/core/override.ts";
+
+/** How a message ends: its job's status, with the code of a failure, or the reason for which it is parked. */
+export type Fate = string;
+
+export interface Send {
+  readonly lane: Lane;
+  readonly atMs: number;
+  readonly body: string;
+  /** Absent: the body names no job. */
+  readonly jobId?: string;
+  /** The first is its fate when nothing goes wrong; the others may come of faults. */
+  readonly fates: readonly [Fate, ...Fate[]];
+}
+
+export interface Scenario {
+  readonly name: string;
+  readonly sends: readonly Send[];
+  /** Containers take turns: several are several versions at work. */
+  readonly configs: readonly [Config, ...Config[]];
+  readonly script: ScriptText;
+  readonly objects?: Readonly<Record<string, string>>;
+  /** Invocations of a lane at once. */
+  readonly concurrency: number;
+  readonly batchSize?: number;
+  readonly timeoutMs?: number;
+  readonly cancels?: readonly { readonly jobId: string; readonly atMs: number }[];
+  readonly overrides?: readonly (OverrideAsk & { readonly atMs: number })[];
+  /** The container that asks for this job dies of it. */
+  readonly poison?: string;
+}
+
+/** What a message of the scenario asks for; only what differs need be said. */
+export type Asked = JsonObject;

@@ -1,0 +1,266 @@
+import { cancel } from "../../../lib/client/cancel.ts";
+import { ledgersOf } from "../../../lib/core/ledgers.ts";
+import { pageCount } from "../../../lib/core/lease.ts";
+import type { Page, PageRef } from "../../../lib/core/lease.ts";
+import type { JobRow } from "../../../lib/core/claim.ts";
+import type { Lane } from "../../../lib/core/lane.ts";
+import { queueVisibilityS, laneLimits } from "../../../lib/core/limits.ts";
+import { createDice } from "../../../lib/memory/clock.ts";
+import type { VirtualClock } from "../../../lib/memory/clock.ts";
+import { createMemoryQueue } from "../../../lib/memory/queue.ts";
+import type { MemoryQueue } from "../../../lib/memory/queue.ts";
+import { createMemoryWorld } from "../../../lib/memory/world.ts";
+import type { MemoryWorld } from "../../../lib/memory/world.ts";
+import type { ModelRequest } from "../../../lib/ports.ts";
+import { t0 } from "../../a.ts";
+import { never } from "./container.ts";
+import type { Container } from "./container.ts";
+import { faultMs, faultText } from "./faults.ts";
+import type { Fault, FaultKind } from "./faults.ts";
+import type { Call, Moment } from "./history.ts";
+import type { Scenario } from "./scenario.ts";
+
+type Unseen<M = Moment> = M extends Moment ? Omit<M, "atMs"> : never;
+
+/** More calls than any run needs: something goes round in circles. */
+const callsMax = 20_000;
+
+/** What all containers share: the world in memory, the faults that wait for their calls, and the one who writes it all down. */
+export class Stage {
+  readonly scenario: Scenario;
+  readonly world: MemoryWorld;
+  readonly moments: Moment[] = [];
+  readonly messages = new Map<string, number>();
+  /** By message: its latest handle. */
+  readonly handles = new Map<string, string>();
+  /** Calls by boundary. */
+  readonly counts = new Map<string, number>();
+  readonly limits: ReadonlyMap<string, number>;
+  stuck: string | undefined;
+  /** Called when messages may have become visible. */
+  onQueue: () => void = () => undefined;
+  readonly #queues = new Map<Lane, MemoryQueue>();
+  readonly #faults: ReadonlyMap<string, readonly FaultKind[]>;
+  readonly #wireDice: () => number;
+  readonly #rows = new Map<string, JobRow>();
+  readonly #parked = new Map<Lane, number>();
+  readonly #open = new Map<Call, string>();
+  #calls = 0;
+  #invocations = 0;
+
+  constructor(scenario: Scenario, faults: readonly Fault[], seed: number) {
+    this.scenario = scenario;
+    const [first] = scenario.sends;
+    this.world = createMemoryWorld({ startMs: t0, lane: first?.lane ?? "bg", seed, script: scenario.script });
+    for (const [path, text] of Object.entries(scenario.objects ?? {})) this.world.objects.put("prompts", path, text);
+    this.#wireDice = createDice(seed + 1);
+    this.#faults = new Map(
+      [...Map.groupBy(faults, ({ call, nth }) => `${call}#${nth}`)].map(([at, met]) => [
+        at,
+        met.map(({ kind }) => kind),
+      ]),
+    );
+    this.limits = new Map(
+      scenario.configs.flatMap((config) => [...ledgersOf(config)]).toSorted(([, a], [, b]) => a - b),
+    );
+  }
+
+  get clock(): VirtualClock {
+    return this.world.clock;
+  }
+
+  /** Every lane's queue; they share tables, Bedrock and objects. */
+  queueOf(lane: Lane): MemoryQueue {
+    const made =
+      this.#queues.get(lane) ??
+      createMemoryQueue(this.clock, { visibilityS: queueVisibilityS(lane), receivesMax: laneLimits[lane].receivesMax });
+    this.#queues.set(lane, made);
+    return made;
+  }
+
+  get queues(): readonly MemoryQueue[] {
+    return [...this.#queues.values()];
+  }
+
+  see(moment: Unseen): void {
+    this.moments.push({ atMs: this.clock.nowMs(), ...moment });
+  }
+
+  send(index: number): void {
+    const sent = this.scenario.sends[index];
+    if (sent === undefined) return;
+    const messageId = this.queueOf(sent.lane).send(sent.body);
+    this.messages.set(messageId, index);
+    this.see({ kind: "sent", messageId, index });
+    this.onQueue();
+  }
+
+  async cancel(jobId: string): Promise<void> {
+    this.see({ kind: "cancel", jobId });
+    await cancel(jobId, this.world.jobs, this.clock, 7);
+    this.#seeRows();
+  }
+
+  called(name: string, args: readonly unknown[], container: Container): Call {
+    const nth = (this.counts.get(name) ?? 0) + 1;
+    this.counts.set(name, nth);
+    const met = this.#faults.get(`${name}#${nth}`) ?? [];
+    const call: Call = {
+      id: ++this.#calls,
+      name,
+      nth,
+      container: container.name,
+      lane: container.lane,
+      args,
+      atMs: this.clock.nowMs(),
+      met,
+    };
+    if (this.#calls > callsMax) this.stuck = `${callsMax} calls, and no end`;
+    this.#open.set(call, container.name);
+    this.see({ kind: "called", call });
+    this.#outside(call);
+    return call;
+  }
+
+  ended(call: Call, heard: boolean, answer: unknown): void {
+    this.#open.delete(call);
+    this.see({ kind: "ended", call, heard, answer });
+  }
+
+  /** Calls of a container that have not come back. */
+  underWay({ name }: Container): readonly string[] {
+    return [...this.#open].flatMap(([call, container]) => (container === name ? [call.name] : []));
+  }
+
+  nextInvocation(): number {
+    return ++this.#invocations;
+  }
+
+  crash(container: Container): Promise<never> {
+    if (!container.isDead) this.see({ kind: "crashed", container: container.name });
+    container.crash();
+    return never;
+  }
+
+  freeze(container: Container): void {
+    container.freeze(faultMs.freeze);
+    this.see({ kind: "froze", container: container.name, untilMs: container.frozenUntilMs });
+  }
+
+  /** One way over the wire. */
+  async wire(ms = 0): Promise<void> {
+    await this.clock.sleep(ms + 0.5 + 3 * this.#wireDice());
+  }
+
+  /** Rejects with the signal's reason as soon as it fires. */
+  async pause(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms === Infinity)
+      await new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        signal.addEventListener("abort", () => resolve(), { once: true });
+      });
+    else await this.clock.sleep(ms, signal);
+    signal.throwIfAborted();
+  }
+
+  later(ms: number, act: () => Promise<unknown>): void {
+    this.clock.after(ms, () => void act().catch(() => undefined));
+  }
+
+  /** The service does what a request asks for, and whatever changed by it is seen. */
+  async apply(call: Call, act: () => Promise<unknown>): Promise<unknown> {
+    const [ref] = call.args;
+    const before = isPageRef(ref) ? await this.#pageAt(ref) : {};
+    const answer = await act();
+    this.#seeRows(call);
+    this.#seeParked();
+    if (isPageRef(ref)) {
+      const after = await this.#pageAt(ref);
+      const { ledger } = ref;
+      this.see({ kind: "page", call, ledger, before, after, out: await this.leasesOf(ledger) });
+    }
+    if (call.name.startsWith("queue.")) this.onQueue();
+    return answer;
+  }
+
+  async asked(call: Call, { jobId = "", step }: ModelRequest, container: Container): Promise<void> {
+    this.see({ kind: "asked", call, jobId, step: step.name, live: await this.leasesOf(step.name) });
+    if (jobId === this.scenario.poison) this.clock.after(50, () => void this.crash(container));
+  }
+
+  left(call: Call, outcome: string): void {
+    this.see({ kind: "left", call, outcome });
+  }
+
+  /** All leases of a ledger. */
+  async leasesOf(ledger: string): Promise<Page> {
+    const pages = pageCount(this.limits.get(ledger) ?? 1);
+    const all = Array.from({ length: pages }, (_, page) => this.#pageAt({ ledger, page }));
+    return Object.fromEntries((await Promise.all(all)).flatMap((page) => Object.entries(page)));
+  }
+
+  async #pageAt(ref: PageRef): Promise<Page> {
+    return (await this.world.leases.readPage(ref)) ?? {};
+  }
+
+  /** What happens at the moment of a call, and not to it. */
+  #outside({ met, args, lane }: Call): void {
+    const jobId = jobIdIn(args) ?? this.scenario.sends[0]?.jobId;
+    if (met.includes("early")) this.#showAll(lane);
+    if (met.includes("copy"))
+      this.send(
+        Math.max(
+          0,
+          this.scenario.sends.findIndex((send) => send.jobId === jobId),
+        ),
+      );
+    if (met.includes("cancel") && jobId !== undefined) void this.cancel(jobId);
+  }
+
+  /** SQS forgets that it has handed anything out. */
+  #showAll(lane: Lane): void {
+    const entries = [...this.handles].map(([messageId, receiptHandle]) => ({ messageId, receiptHandle, seconds: 0 }));
+    void this.queueOf(lane)
+      .hide(entries)
+      .then(() => this.onQueue());
+  }
+
+  #seeRows(call?: Call): void {
+    for (const after of this.world.jobs.rows()) {
+      const before = this.#rows.get(after.jobId);
+      if (before === after) continue;
+      this.#rows.set(after.jobId, after);
+      this.see({ kind: "row", ...(call && { call }), before, after });
+    }
+  }
+
+  #seeParked(): void {
+    for (const [lane, { parked }] of this.#queues) {
+      for (const { messageId, reason } of parked.slice(this.#parked.get(lane) ?? 0))
+        this.see({ kind: "parked", messageId, reason });
+      this.#parked.set(lane, parked.length);
+    }
+  }
+}
+
+export function unmet(faults: readonly Fault[], moments: readonly Moment[]): readonly string[] {
+  const met = new Set(
+    moments.flatMap((moment) =>
+      moment.kind === "called"
+        ? moment.call.met.map((kind) => faultText({ ...moment.call, call: moment.call.name, kind }))
+        : [],
+    ),
+  );
+  return faults.map(faultText).filter((text) => !met.has(text));
+}
+
+function isPageRef(value: unknown): value is PageRef {
+  return typeof value === "object" && value !== null && "ledger" in value && "page" in value;
+}
+
+/** Of a claim, an ask, a request: whatever names a job. */
+function jobIdIn(args: readonly unknown[]): string | undefined {
+  const [first] = args;
+  if (typeof first !== "object" || first === null || !("jobId" in first)) return undefined;
+  return typeof first.jobId === "string" ? first.jobId : undefined;
+}
