@@ -4,15 +4,20 @@ import type { Charge, Charged, Clocks, Marks, Quota, Toll } from "../core/rate.t
 import { attribute, readNumber } from "./row.ts";
 import type { Item } from "./row.ts";
 
-/** Each refusal brings the row, and the next write fits it; it takes a change of the minute's to refuse that one too. */
+/** Each refusal brings the row that the next write fits; only a clock that crosses the present meanwhile refuses again. */
 const writesMax = 5;
 
-type Write = Pick<
+export type Write = Pick<
   UpdateItemCommandInput,
   "UpdateExpression" | "ConditionExpression" | "ExpressionAttributeNames" | "ExpressionAttributeValues"
 >;
-/** Answers the row after the write, or the row that refused. */
-type Send = (write: Write) => Promise<{ readonly applied: boolean; readonly item: Item | undefined }>;
+/** The row after the write, or the row that refused. */
+export interface Sent {
+  readonly applied: boolean;
+  readonly item: Item | undefined;
+}
+
+type Send = (write: Write) => Promise<Sent>;
 
 /**
  * A clock moves by a relative write while it is ahead, so that any number of workers move it at the same time, and by an

@@ -10,6 +10,7 @@ import type { Page, PageRef } from "../core/lease.ts";
 import type { Toll } from "../core/rate.ts";
 import type { LeaseTable, RowWritten, Taken } from "../ports.ts";
 import { backWrite, chargeRow, clocksOf, Expressions, settleRow, sum, tollWrite } from "./clock-rows.ts";
+import type { Sent, Write } from "./clock-rows.ts";
 import {
   boardKeys,
   boardOf,
@@ -27,6 +28,8 @@ import { attribute, keysPerReadMax } from "./row.ts";
 import type { Item } from "./row.ts";
 
 const readTriesMax = 3;
+/** Either way with the row. ALL_NEW costs no more than UPDATED_NEW, and tells how full a page is. */
+const answering = { ReturnValues: "ALL_NEW", ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
 
 /**
  * The rows are those of `lease-rows`. Every verb on a page is one UpdateItem whose condition begins with
@@ -40,36 +43,31 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
     (await dynamo.send(new GetItemCommand({ TableName, Key: { pk: { S: pk } }, ConsistentRead: true }))).Item;
 
   /** A refused condition is an answer, with the row that refused: an engine that does not tell it is asked. */
-  const ask = async (
-    ref: PageRef,
-    write: Pick<
-      UpdateItemCommandInput,
-      "UpdateExpression" | "ConditionExpression" | "ExpressionAttributeNames" | "ExpressionAttributeValues"
-    >,
-  ): Promise<Taken> => {
-    const pk = pageKey(ref);
+  const send = async (pk: string, write: Write): Promise<Sent> => {
     try {
-      // ALL_NEW costs no more than UPDATED_NEW, and tells how full the page is.
-      const answer = await update(pk, {
-        ...write,
-        ReturnValues: "ALL_NEW",
-        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
-      });
-      return { kind: "taken", page: pageOf(answer.Attributes) ?? {}, ...clocksOn(answer.Attributes) };
-    } catch (error) {
-      const row = rowThatRefused(error) ?? (await read(pk));
-      return { kind: "refused", page: pageOf(row), ...clocksOn(row) };
-    }
-  };
-
-  const onHead = (ledger: string) => async (write: Pick<UpdateItemCommandInput, "UpdateExpression">) => {
-    const pk = headKey(ledger);
-    try {
-      const told = { ReturnValues: "ALL_NEW", ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
-      return { applied: true, item: (await update(pk, { ...write, ...told })).Attributes };
+      return { applied: true, item: (await update(pk, { ...write, ...answering })).Attributes };
     } catch (error) {
       return { applied: false, item: rowThatRefused(error) ?? (await read(pk)) };
     }
+  };
+
+  const onPage = async (ref: PageRef, write: Write): Promise<Taken> => {
+    const { applied, item } = await send(pageKey(ref), write);
+    return applied
+      ? { kind: "taken", page: pageOf(item) ?? {}, ...clocksOn(item) }
+      : { kind: "refused", page: pageOf(item), ...clocksOn(item) };
+  };
+
+  const onHead = (ledger: string) => (write: Write) => send(headKey(ledger), write);
+
+  /** A write on what was seen. */
+  const rewrite = async <Row>(
+    pk: string,
+    write: Write,
+    rowOf: (item: Item | undefined) => Row | undefined,
+  ): Promise<RowWritten<Row>> => {
+    const { applied, item } = await send(pk, write);
+    return applied ? { kind: "written" } : { kind: "refused", stands: rowOf(item) };
   };
 
   return {
@@ -78,7 +76,7 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
       const paid = tolled(toll, ours);
       const mine = ours.paths.map((path) => `attribute_exists(${path})`).join(" AND ");
       const room = toll === undefined ? `(size(l) <= :room OR (${mine}))` : "size(l) <= :room";
-      return ask(ref, {
+      return onPage(ref, {
         UpdateExpression: `SET ${[...setIfAbsent(ours), ...paid.sets].join(", ")}`,
         ConditionExpression: ["attribute_exists(l)", room, ...paid.asks].join(" AND "),
         ExpressionAttributeNames: { ...ours.names, ...paid.names },
@@ -104,7 +102,7 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
       const theirs = named("x", Object.keys(expired));
       const seen = Object.fromEntries(Object.values(expired).map((atMs, index) => [`:x${index}`, attribute(atMs)]));
       const asSeen = theirs.paths.map((path, index) => `${path} = :x${index}`);
-      return ask(ref, {
+      return onPage(ref, {
         UpdateExpression: `SET ${[...setIfAbsent(ours), ...paid.sets].join(", ")} REMOVE ${theirs.paths.join(", ")}`,
         ConditionExpression: ["attribute_exists(l)", ...asSeen, "size(l) <= :room", ...paid.asks].join(" AND "),
         ExpressionAttributeNames: { ...ours.names, ...theirs.names, ...paid.names },
@@ -119,7 +117,7 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
 
     renew: (ref, ids, untilMs) => {
       const ours = named("a", ids);
-      return ask(ref, {
+      return onPage(ref, {
         UpdateExpression: `SET ${ours.paths.map((path) => `${path} = :until`).join(", ")}`,
         // A comparison with what does not exist is false: only leases that are there, and only ever later.
         ConditionExpression: `attribute_exists(l) AND ${ours.paths.map((path) => `${path} <= :until`).join(" AND ")}`,
@@ -132,9 +130,8 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
       const pk = pageKey(ref);
       for (let left = ids; left.length > 0;) {
         const write = returnWrite(left, backMs);
-        const told = { ReturnValues: "ALL_NEW", ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
         try {
-          return clocksOf((await update(pk, { ...write, ...told })).Attributes);
+          return clocksOf((await update(pk, { ...write, ...answering })).Attributes);
         } catch (error) {
           // Where nothing is to be set back, only a missing page refuses. Whichever is gone was returned before, or taken
           // away: it sets nothing back.
@@ -171,20 +168,6 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
 
     readPage: async (ref) => pageOf(await read(pageKey(ref))),
   };
-
-  /** A write on what was seen. */
-  async function rewrite<Row>(
-    pk: string,
-    write: Pick<UpdateItemCommandInput, "UpdateExpression" | "ConditionExpression">,
-    rowOf: (item: Item | undefined) => Row | undefined,
-  ): Promise<RowWritten<Row>> {
-    try {
-      await update(pk, { ...write, ReturnValuesOnConditionCheckFailure: "ALL_OLD" });
-      return { kind: "written" };
-    } catch (error) {
-      return { kind: "refused", stands: rowOf(rowThatRefused(error) ?? (await read(pk))) };
-    }
-  }
 
   /** Read without consistency, at half the price: they may be a second old anyway, and every write compares. */
   async function readAll(keys: Item[]): Promise<Item[]> {
