@@ -22,7 +22,7 @@ export function readBody(body: string): Read {
 export function readObject(text: string): Exclude<Read, { kind: "pointer" | "ignore" }> {
   const read = readBody(text);
   if (read.kind !== "pointer" && read.kind !== "ignore") return read;
-  return refused("body", "names an object that holds a notification in place of an envelope");
+  return refused("body", "names an object that holds a notification; store the envelope itself there");
 }
 
 function lookInText(text: string, field: string, layersLeft: number): Looked {
@@ -79,7 +79,9 @@ function readBare(value: JsonObject): Read | undefined {
     // A token among the envelope's own fields is a mistake; whoever waits by it is told.
     return read.kind === "invalid" && waiting !== undefined ? { ...read, replyTo: waiting } : read;
   }
-  if (value["Event"] === "s3:TestEvent") return { kind: "ignore", why: "s3:TestEvent" };
+  // Acknowledged, what is more than the test event would be lost.
+  if (value["Event"] === "s3:TestEvent" && !Object.values(value).some(mayHold))
+    return { kind: "ignore", why: "s3:TestEvent" };
   if (value["Type"] === "SubscriptionConfirmation" || value["Type"] === "UnsubscribeConfirmation")
     return refused(
       "Type",
@@ -98,7 +100,8 @@ function readBare(value: JsonObject): Read | undefined {
 function s3Pointer(records: readonly Json[]): Read {
   const [record, ...others] = records;
   if (others.length > 0) return refused("Records", "holds more than one object; send a message for each job");
-  if (!isObject(record) || typeof record["eventName"] !== "string") return refused("Records", "is not from S3");
+  if (!isObject(record) || typeof record["eventName"] !== "string")
+    return refused("Records", "is not from S3; send the envelope itself");
   if (!/^(s3:)?ObjectCreated:/.test(record["eventName"])) return notCreated("eventName");
   return pointer(within(record["s3"], "bucket", "name"), formDecoded(within(record["s3"], "object", "key")));
 }
@@ -121,7 +124,11 @@ function extendedClientPointer(value: Json): Read | undefined {
 
 function pointer(bucket: Json | undefined, key: Json | undefined): Read {
   const named = typeof bucket === "string" && typeof key === "string" && isS3Place(bucket, key);
-  return named ? { kind: "pointer", bucket, key } : refused("body", "points to S3 without a readable bucket and key");
+  if (named) return { kind: "pointer", bucket, key };
+  return refused(
+    "body",
+    "points to S3 without a readable bucket and key; name a bucket, and a key of 1 to 1,024 bytes of UTF-8",
+  );
 }
 
 function formDecoded(key: Json | undefined): string | undefined {

@@ -34,6 +34,10 @@ const none = refused(
 );
 const notJson = "is not JSON, or only the beginning of it; API Gateway must send $util.urlEncode($input.body)";
 const schedule = refused("detail", "is empty in a schedule's own event; give the schedule the envelope as its input");
+const nowhere = refused(
+  "body",
+  "points to S3 without a readable bucket and key; name a bucket, and a key of 1 to 1,024 bytes of UTF-8",
+);
 const handshake = refused(
   "Type",
   "is an SNS handshake, whose URL is never fetched; confirm the subscription from its owner's account",
@@ -130,26 +134,18 @@ describe("an object in S3 is pointed to", () => {
     ],
     ["by the extended client of old", extended("com.amazon.sqs.javamessaging.MessageS3Pointer"), pointer("b-1", "k+1")],
     ["but not by a list that only looks like it", extended("acme.Pointer"), none],
-    ["but not without a key", s3(s3Record("")), refused("body", "points to S3 without a readable bucket and key")],
-    [
-      "but not by a key that cannot be decoded",
-      s3(s3Record("%E4%B8")),
-      refused("body", "points to S3 without a readable bucket and key"),
-    ],
+    ["but not without a key", s3(s3Record("")), nowhere],
+    ["but not by a key that cannot be decoded", s3(s3Record("%E4%B8")), nowhere],
     [
       "but not by a key that S3 can have nowhere: half a character",
       ["software.amazon.payloadoffloading.PayloadS3Pointer", { s3BucketName: "b-1", s3Key: "\ud800" }],
-      refused("body", "points to S3 without a readable bucket and key"),
+      nowhere,
     ],
-    [
-      "but not by a key beyond S3's 1,024 bytes",
-      s3(s3Record("é".repeat(513))),
-      refused("body", "points to S3 without a readable bucket and key"),
-    ],
+    ["but not by a key beyond S3's 1,024 bytes", s3(s3Record("é".repeat(513))), nowhere],
     [
       "but not in what is no bucket's name",
       ["software.amazon.payloadoffloading.PayloadS3Pointer", { s3BucketName: "b-1/own", s3Key: "k" }],
-      refused("body", "points to S3 without a readable bucket and key"),
+      nowhere,
     ],
     [
       "but not when it was deleted",
@@ -166,11 +162,11 @@ describe("an object in S3 is pointed to", () => {
       s3(s3Record("k1"), s3Record("k2")),
       refused("Records", "holds more than one object; send a message for each job"),
     ],
-    ["and none is none", s3(), refused("Records", "is not from S3")],
+    ["and none is none", s3(), refused("Records", "is not from S3; send the envelope itself")],
     [
       "nor are records of others S3's",
       { Records: [{ eventSource: "aws:sqs", body: "{}" }] },
-      refused("Records", "is not from S3"),
+      refused("Records", "is not from S3; send the envelope itself"),
     ],
   ];
   test.each(rows)("%s", (_says, body, expectedRead) => expect(read(body)).toEqual(expectedRead));
@@ -188,7 +184,7 @@ describe("the object that was pointed to", () => {
 
   test.each(["s3_put", "extended_client_pointer", "s3_test_event"] as const)("may not be %s itself", (name) =>
     expect(readObject(bodies[name])).toEqual(
-      refused("body", "names an object that holds a notification in place of an envelope"),
+      refused("body", "names an object that holds a notification; store the envelope itself there"),
     ),
   );
 });
@@ -241,6 +237,12 @@ describe("wrappings", () => {
         fault: { field: "op", message: "op must be one of converse, converse_stream, invoke_model" },
       },
     ],
+    [
+      "a job that says of itself what S3's test event says is no less a job",
+      { Event: "s3:TestEvent", job: direct },
+      envelope(),
+    ],
+    ["one as text neither", { Service: "Amazon S3", Event: "s3:TestEvent", Bucket: bodies.direct }, envelope()],
     ["a model alone makes no envelope", { model: "d-9", text: "hello" }, none],
   ];
   test.each(rows)("%s", (_says, body, expectedRead) => expect(read(body)).toEqual(expectedRead));
