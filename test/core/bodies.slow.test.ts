@@ -1,0 +1,4 @@
+import { expect, test } from "vitest";
+import { rules } from "./body-rules.ts";
+
+test.each(rules)("%s", (_says, broken) => expect(broken(100_000)).toBeUndefined(), 600_000);
