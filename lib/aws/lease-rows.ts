@@ -10,8 +10,9 @@ import { attribute, readNumber, readString } from "./row.ts";
 import type { Item } from "./row.ts";
 
 /*
- * `L#<ledger>#<page>`: a page, the map `l` of lease id → expiry. `H#<ledger>`: the head. `B#<target>`: the breaker. What
- * an operator has set lies in the map `override`: of a ledger on its head, else on `LANE#<lane>` and `MODEL#<model>`.
+ * `L#<ledger>#<page>`: a page, the map `l` of lease id → expiry. `H#<ledger>`: the head. The clocks of a quota (`clock-rows`)
+ * lie on the only page, or on the head of several. `B#<target>`: the breaker. What an operator has set lies in the map
+ * `override`: of a ledger on its head, else on `LANE#<lane>` and `MODEL#<model>`.
  */
 const boardPrefixes = { ledger: "H#", target: "B#", lane: "LANE#", model: "MODEL#" } as const;
 

@@ -27,7 +27,7 @@ export type News = "success" | "failure" | "neutral";
 
 /** Failures in a row that open it. */
 export const failuresMax = 5;
-export const firstOpenMs = 30_000;
+const firstOpenMs = 30_000;
 /** After every probe that failed. */
 export const reopenMs = 60_000;
 /** A probe may last minutes, and mostly lasts seconds: nobody is sent away until it must have lapsed. */
@@ -99,7 +99,7 @@ export function onSuccess(seen: Breaker | undefined, id: string): Breaker | unde
 }
 
 /** An attempt that said nothing about its target leaves the probe to the next; a newer probe stays. */
-export function freeProbe(seen: Breaker | undefined, id: string): Breaker | undefined {
+function freeProbe(seen: Breaker | undefined, id: string): Breaker | undefined {
   return isProbe(seen, id) ? { kind: "half-open" } : undefined;
 }
 

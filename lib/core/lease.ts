@@ -24,7 +24,7 @@ export const headFields = ["lim", "cutAtMs", "cutFrom", "raisedAtMs", "pausedUnt
 /** What is learned about a ledger; absent fields have never been written. */
 export type Head = { readonly [Field in (typeof headFields)[number]]?: number };
 
-/** Who asks for how much: the ledger's configured maximum and the lane's share decide the cap. */
+/** A lease asked of a ledger: its limit and the lane's share of it decide the cap. */
 export interface LeaseAsk {
   readonly ledger: string;
   readonly lane: Lane;

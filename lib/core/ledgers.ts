@@ -9,7 +9,7 @@ import { burndownOf, reservedTokens } from "./reserve.ts";
 
 /** All that an attempt must have before its request goes out. */
 export interface Wanted {
-  /** `model@target`: the ledger whose limit is learned, and whose head bears the clocks of the quota. */
+  /** `model@target`: the ledger whose limit is learned, and whose head or only page bears the clocks of the quota. */
   readonly target: string;
   /** One lease of each, the narrowest limit first, but last the one that bears the charge; the target's is among them. */
   readonly asks: readonly LeaseAsk[];

@@ -60,7 +60,7 @@ export const burstMs = 5_000;
  * request that it admits: of n requests, n − 1 < quota × (60 + 5) ÷ 66, so never more than the quota. The second that
  * is left covers workers whose clocks are wrong by ±500 ms, or as much between the admission and the request.
  */
-export const minuteCostMs = 66_000;
+const minuteCostMs = 66_000;
 
 /** How many attempts of either kind are remembered: a head of two of these stays near 1 KB. */
 export const marksMax = 16;
