@@ -4,7 +4,7 @@ import type { IQueue, QueueProps } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { ConfigError } from "../lib/config.ts";
 import type { Lane } from "../lib/core/lane.ts";
-import { laneLimits, queueVisibilityS, sqsRetentionS } from "../lib/core/limits.ts";
+import { laneLimits, queueVisibilityS, replyStoreVisibilityS, sqsRetentionS } from "../lib/core/limits.ts";
 
 const common = {
   // Keys managed by SQS: SNS, EventBridge and S3 cannot feed a queue that has the AWS-managed KMS key.
@@ -59,6 +59,24 @@ export class ParkedQueue extends Construct {
       id: "AwsSolutions-SQS3",
       reason:
         "Parked messages are the end of the line: nothing receives them but an operator, so none can be dead-lettered.",
+    });
+  }
+}
+
+/** Replies that the job table could not take, until the reply-store has put them there. */
+export class RepliesQueue extends Construct {
+  readonly queue: Queue;
+
+  constructor(scope: Construct, id: string) {
+    super(scope, id);
+    this.queue = new Queue(this, "Queue", {
+      ...common,
+      visibilityTimeout: Duration.seconds(replyStoreVisibilityS),
+      redriveAllowPolicy: { redrivePermission: RedrivePermission.DENY_ALL },
+    });
+    Validations.of(this.queue).acknowledge({
+      id: "AwsSolutions-SQS3",
+      reason: "A reply that was paid for is tried again until it is stored: among dead letters nobody would try it.",
     });
   }
 }

@@ -17,7 +17,7 @@ export class ServiceStack extends Stack {
       removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
     });
 
-    const { jobQueues, parked, jobTable, leaseTable, replies } = this.sluice;
+    const { jobQueues, parked, repliesQueue, jobTable, leaseTable, replies } = this.sluice;
     const output = (name: string, value: string) => new CfnOutput(this, name, { value });
     for (const lane of lanes) {
       output(`${lane}QueueUrl`, jobQueues[lane].queue.queueUrl);
@@ -25,6 +25,8 @@ export class ServiceStack extends Stack {
     }
     output("parkedQueueUrl", parked.queue.queueUrl);
     output("parkedQueueArn", parked.queue.queueArn);
+    output("repliesQueueUrl", repliesQueue.queue.queueUrl);
+    output("repliesQueueArn", repliesQueue.queue.queueArn);
     output("jobTableName", jobTable.table.tableName);
     output("leaseTableName", leaseTable.table.tableName);
     output("repliesBucketName", replies.bucket.bucketName);

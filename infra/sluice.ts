@@ -14,7 +14,7 @@ import { idleLimits, neverAdmitted } from "../lib/core/ledgers.ts";
 import { outputsPrefix, paramsPrefix } from "../lib/core/limits.ts";
 import { bundleFunction } from "./bundle.ts";
 import { laneMapping } from "./concurrency.ts";
-import { JobQueue, ParkedQueue } from "./job-queue.ts";
+import { JobQueue, ParkedQueue, RepliesQueue } from "./job-queue.ts";
 import { JobTable } from "./job-table.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { modelStatements } from "./model-access.ts";
@@ -39,6 +39,7 @@ export class Sluice extends Construct {
   readonly config: Config;
   readonly jobQueues: Readonly<Record<Lane, JobQueue>>;
   readonly parked: ParkedQueue;
+  readonly repliesQueue: RepliesQueue;
   readonly jobTable: JobTable;
   readonly leaseTable: LeaseTable;
   readonly replies: RepliesBucket;
@@ -73,6 +74,7 @@ export class Sluice extends Construct {
       return new JobQueue(this, idOf(lane, "Queue"), { lane, ...(given === undefined ? {} : { given }) });
     });
     this.parked = new ParkedQueue(this, "Parked");
+    this.repliesQueue = new RepliesQueue(this, "RepliesQueue");
     this.jobTable = new JobTable(this, "JobTable", removalPolicy);
     this.leaseTable = new LeaseTable(this, "LeaseTable", removalPolicy);
     this.replies = new RepliesBucket(this, "Replies", { ttlDays, removalPolicy });
@@ -82,6 +84,7 @@ export class Sluice extends Construct {
       SLUICE_JOB_TABLE: this.jobTable.table.tableName,
       SLUICE_LEASE_TABLE: this.leaseTable.table.tableName,
       SLUICE_PARKED_QUEUE_URL: this.parked.queue.queueUrl,
+      SLUICE_REPLIES_QUEUE_URL: this.repliesQueue.queue.queueUrl,
       SLUICE_BUCKET: this.replies.bucket.bucketName,
     };
     this.workers = eachLane((lane) => {
@@ -103,7 +106,7 @@ export class Sluice extends Construct {
     const { role } = worker;
     this.jobTable.table.grants.actions(role, "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem");
     this.leaseTable.table.grants.actions(role, "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem");
-    worker.allow(["sqs:SendMessage"], this.parked.queue.queueArn);
+    worker.allow(["sqs:SendMessage"], this.parked.queue.queueArn, this.repliesQueue.queue.queueArn);
     for (const statement of modelStatements(this, this.config)) role.addToPrincipalPolicy(statement);
 
     const { bucket, bucketId } = this.replies;

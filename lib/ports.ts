@@ -10,6 +10,7 @@ import type { Charge, Charged, Clocks, Quota, Toll } from "./core/rate.ts";
 import type { Noted } from "./core/noted.ts";
 import type { OverrideAsk, OverrideRows } from "./core/override.ts";
 import type { Step } from "./core/plan.ts";
+import type { ReplyTo } from "./core/reply-to.ts";
 import type { StageRow } from "./core/stage.ts";
 
 /**
@@ -24,6 +25,8 @@ export interface World {
   readonly queue: Queue;
   readonly models: Models;
   readonly objects: Objects;
+  readonly outbox: Outbox;
+  readonly announcer: Announcer;
   readonly telemetry: Telemetry;
 }
 
@@ -59,6 +62,12 @@ export interface JobTable {
   replyUnclaimed(jobId: string, ask: Omit<CompleteAsk, "progress">): Promise<Completed>;
   /** A cancel's reply, for a job that waits or has not arrived. */
   replyUnlessRunning(jobId: string, ask: Omit<CompleteAsk, "progress">): Promise<Completed>;
+  /** A reply out of the replies queue, with its job's completion: for a job that has none, whoever holds it. */
+  storeReply(jobId: string, ask: StoreReplyAsk): Promise<Completed>;
+  /** A destination has been told of the reply. Idempotent; a row that is gone is not made again. */
+  markAnnounced(jobId: string, to: ReplyTo): Promise<void>;
+  /** An announcement that failed, for the sweeper to repeat from `dueMs` on; one that was made meanwhile stays made. */
+  deferAnnouncement(jobId: string, to: ReplyTo, dueMs: number): Promise<void>;
   /** Sets the cancel flag of a running job. */
   askCancel(jobId: string, nowMs: number): Promise<ClaimAnswer>;
   /** Consistent. */
@@ -82,6 +91,11 @@ export interface CompleteAsk {
   /** Epoch seconds after which the row may go. */
   readonly ttlS: number;
   readonly progress: Progress;
+}
+
+/** Without a claim: what it names is the content that was answered. */
+export interface StoreReplyAsk extends CompleteAsk {
+  readonly contentHash: string;
 }
 
 /** The lease table's rows: pages, heads, quotas' clocks, breakers and operators' overrides. The protocol over them is `worker/lease-desk.ts`. */
@@ -221,6 +235,18 @@ export interface Objects {
   ): Promise<{ readonly kind: "found"; readonly text: string } | { readonly kind: "missing" }>;
   /** Stores an output; answers its `s3://` reference. */
   putOutput(jobId: string, text: string): Promise<string>;
+}
+
+/** The replies queue: what the job table could not take waits there, for as long as SQS keeps it. */
+export interface Outbox {
+  /** Resolves once SQS has the message (`core/outbox.ts`). */
+  send(message: string): Promise<void>;
+}
+
+/** Tells those who wait for a reply. */
+export interface Announcer {
+  /** `reply` is its JSON text as stored. `gone`: nobody waits there any more, which is as good. Throws: try again later. */
+  announce(to: ReplyTo, reply: string): Promise<"sent" | "gone">;
 }
 
 /** Logs and metrics. Never throws, never decides. */

@@ -116,6 +116,8 @@ export const a = {
     enqueuedAtMs: t0,
     startedAtMs: t0,
     cancelAsked: false,
+    announced: [],
+    unannounced: [],
     stage: "waiting",
     stageAtMs: t0,
     stageBefore: "queued",

@@ -18,7 +18,9 @@ import { readOverrides } from "../lib/core/override.ts";
 import * as limits from "../lib/core/limits.ts";
 import { laneLimits } from "../lib/core/limits.ts";
 import { scriptedModels } from "../lib/memory/models.ts";
+import { createMemoryAnnouncer } from "../lib/memory/announcer.ts";
 import { createMemoryObjects } from "../lib/memory/objects.ts";
+import { createMemoryOutbox } from "../lib/memory/outbox.ts";
 import { createMemoryWorker } from "../lib/memory/world.ts";
 import { processBatch } from "../lib/worker/process-batch.ts";
 import config from "../infra/sluice.config.ts";
@@ -128,6 +130,8 @@ describe("the README's examples", () => {
       queue: queueOn(sqs, { queueUrl, parkedQueueUrl }),
       models: scriptedModels(systemClock),
       objects: createMemoryObjects(),
+      outbox: createMemoryOutbox(systemClock),
+      announcer: createMemoryAnnouncer(),
       telemetry: { note: () => undefined },
     };
     const worker = createMemoryWorker(world, checkConfig(config), "rt");

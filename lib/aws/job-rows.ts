@@ -1,8 +1,11 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { noProgress, progressFrom, storable } from "../core/claim.ts";
 import type { Claim, JobRow, Progress } from "../core/claim.ts";
+import { parseJson } from "../core/json.ts";
 import { isLane } from "../core/lane.ts";
 import { claimGraceMs, rowFormat } from "../core/limits.ts";
+import { readReplyTo, replyToText } from "../core/reply-to.ts";
+import type { ReplyTo } from "../core/reply-to.ts";
 import type { StageRow } from "../core/stage.ts";
 import type { CompleteAsk } from "../ports.ts";
 import { attribute, readNumber, readString } from "./row.ts";
@@ -23,6 +26,7 @@ const laterThanAnyRelease = "(attribute_not_exists(#releasedAtMs) OR #releasedAt
 const stillMine = "#holder = :holder AND #fence = :fence AND #state = :running";
 const running = "#state = :running";
 const notCancelled = "attribute_not_exists(#cancelAskedAtMs)";
+const notAnnounced = "NOT contains(#announced, :toText)";
 
 export const claimIf = all(unanswered, readable, sameContent, due, free, heldLongerThanEver);
 export const extendIf = all(unanswered, stillMine, "#heldUntilMs < :heldUntilMs");
@@ -31,6 +35,9 @@ export const completeIf = all(unanswered, stillMine);
 export const countReleaseIf = all(unanswered, readable, sameContent, free, laterThanAnyRelease);
 export const replyUnclaimedIf = isNew;
 export const replyUnlessRunningIf = all(unanswered, readable, free);
+export const storeReplyIf = all(unanswered, readable, sameContent);
+export const markAnnouncedIf = exists;
+export const deferAnnouncementIf = all(exists, notAnnounced);
 export const askCancelIf = all(exists, unanswered, running);
 
 export const setProgress = Object.keys(noProgress).map((name) => `#${name} = :${name}`);
@@ -51,6 +58,8 @@ export function rowOf(item: Item): JobRow {
     fence: count("fence"),
     givenBack: count("givenBack"),
     cancelAsked: item["cancelAskedAtMs"] !== undefined,
+    announced: destinations(item, "announced"),
+    unannounced: destinations(item, "unannounced"),
     ...(state === "queued" || state === "running" || state === "ended" ? { state } : {}),
     ...(isLane(lane) ? { lane } : {}),
     ...present("heldUntilMs", readNumber(item, "heldUntilMs")),
@@ -63,6 +72,7 @@ export function rowOf(item: Item): JobRow {
     ...present("contentHash", readString(item, "contentHash")),
     ...present("holder", readString(item, "holder")),
     ...present("reply", readString(item, "reply")),
+    ...present("sweepAtMs", readNumber(item, "sweepAtMs")),
     ...present("stage", readString(item, "stage")),
     ...present("stageBefore", readString(item, "stageBefore")),
     ...present("step", readString(item, "step")),
@@ -76,6 +86,16 @@ function present<K extends string, V>(key: K, value: V | undefined): { readonly 
   const field: { [P in K]?: V } = {};
   if (value !== undefined) field[key] = value;
   return field;
+}
+
+function destinations(item: Item, name: string): readonly ReplyTo[] {
+  return (item[name]?.SS ?? []).flatMap((text) => readReplyTo(parseJson(text)) ?? []);
+}
+
+/** A destination as the member of a set, and as what a condition looks for in it. */
+export function destination(to: ReplyTo): Item {
+  const text = replyToText(to);
+  return { to: { SS: [text] }, toText: { S: text } };
 }
 
 export function progressAttributes(progress: Progress): Item {

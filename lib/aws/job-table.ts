@@ -15,9 +15,12 @@ import {
   claimIf,
   completeIf,
   countReleaseIf,
+  deferAnnouncementIf,
+  destination,
   ending,
   extendIf,
   giveBackIf,
+  markAnnouncedIf,
   mine,
   numbers,
   progressAttributes,
@@ -29,6 +32,7 @@ import {
   setStage,
   setStep,
   states,
+  storeReplyIf,
 } from "./job-rows.ts";
 import { keysPerReadMax, mentioned } from "./row.ts";
 import type { Item } from "./row.ts";
@@ -160,6 +164,31 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
       const abandonedBeforeMs = ask.nowMs - claimGraceMs;
       const values = { ...attributes(ask), ...states, ...numbers, ...attributes({ abandonedBeforeMs }) };
       return update(ask.jobId, countReleaseIf, write, values);
+    },
+
+    async storeReply(jobId, ask) {
+      const write = set(
+        "#reply = :reply",
+        "#state = :ended",
+        "#ttl = :ttl",
+        "#format = if_not_exists(#format, :format)",
+        "#contentHash = :contentHash",
+        ...setStage,
+        ...setProgress,
+      );
+      const { contentHash } = ask;
+      const values = { ...ending(ask), ...progressAttributes(ask.progress), ...attributes({ contentHash }) };
+      return completed(await update(jobId, storeReplyIf, write, values, notTheReplyAgain), ask.reply);
+    },
+
+    async markAnnounced(jobId, to) {
+      const write = "ADD #announced :to DELETE #unannounced :to";
+      await update(jobId, markAnnouncedIf, write, destination(to), "NONE");
+    },
+
+    async deferAnnouncement(jobId, to, dueMs) {
+      const write = `${set("#sweepAtMs = :dueMs")} ADD #unannounced :to`;
+      await update(jobId, deferAnnouncementIf, write, { ...destination(to), ...attributes({ dueMs }) }, "NONE");
     },
 
     replyUnclaimed: (jobId, ask) => reply(jobId, replyUnclaimedIf, ask),

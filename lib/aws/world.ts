@@ -4,12 +4,14 @@ import type { Lane } from "../core/lane.ts";
 import { isLane, lanes } from "../core/lane.ts";
 import { paramsPrefix } from "../core/limits.ts";
 import type { Telemetry, World } from "../ports.ts";
+import { createAnnouncer } from "./announcer.ts";
 import { bedrockModels } from "./bedrock.ts";
 import { dynamoClient, s3Client, sqsClient } from "./clients.ts";
 import { systemClock } from "./clock.ts";
 import { createJobTable } from "./job-table.ts";
 import { createLeaseTable } from "./lease-table.ts";
 import { createObjects } from "./objects.ts";
+import { createOutbox } from "./outbox.ts";
 import { createQueue } from "./queue.ts";
 
 /** What the stack tells a worker function by its environment. */
@@ -17,6 +19,7 @@ export interface Settings {
   readonly lane: Lane;
   readonly queueUrl: string;
   readonly parkedQueueUrl: string;
+  readonly repliesQueueUrl: string;
   readonly jobTable: string;
   readonly leaseTable: string;
   readonly bucket: string;
@@ -36,6 +39,7 @@ export function settingsOf(env: Readonly<Record<string, string | undefined>>): S
     lane,
     queueUrl: need("SLUICE_QUEUE_URL"),
     parkedQueueUrl: need("SLUICE_PARKED_QUEUE_URL"),
+    repliesQueueUrl: need("SLUICE_REPLIES_QUEUE_URL"),
     jobTable: need("SLUICE_JOB_TABLE"),
     leaseTable: need("SLUICE_LEASE_TABLE"),
     bucket: need("SLUICE_BUCKET"),
@@ -46,13 +50,16 @@ export function settingsOf(env: Readonly<Record<string, string | undefined>>): S
 /** The World on AWS. Clients are made, and nobody is asked. */
 export function awsWorld(settings: Settings, telemetry: Telemetry): World {
   const dynamo = dynamoClient();
+  const sqs = sqsClient();
   return {
     clock: systemClock,
     jobs: createJobTable(dynamo, settings.jobTable, systemClock),
     leases: createLeaseTable(dynamo, settings.leaseTable),
-    queue: createQueue(sqsClient(), settings),
+    queue: createQueue(sqs, settings),
     models: bedrockModels(),
     objects: createObjects(s3Client(), settings.bucket),
+    outbox: createOutbox(sqs, settings.repliesQueueUrl),
+    announcer: createAnnouncer((region) => (region === undefined ? sqs : sqsClient({ region }))),
     telemetry,
   };
 }

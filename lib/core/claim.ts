@@ -2,6 +2,7 @@ import { noUsage } from "./attempt.ts";
 import type { Usage } from "./attempt.ts";
 import type { Lane } from "./lane.ts";
 import { claimGraceMs, crashesMax, rowFormat } from "./limits.ts";
+import type { ReplyTo } from "./reply-to.ts";
 
 /** What a job has used up, over all its deliveries. One budget each; none of them is SQS's receive count. */
 export interface Progress {
@@ -84,6 +85,11 @@ export interface JobRow extends Progress {
   readonly cancelAsked: boolean;
   /** The final reply as stored: JSON text. */
   readonly reply?: string;
+  /** Who has been told of it. */
+  readonly announced: readonly ReplyTo[];
+  /** Who could not be told yet, from `sweepAtMs` on the sweeper's to tell. */
+  readonly unannounced: readonly ReplyTo[];
+  readonly sweepAtMs?: number;
   readonly stage?: string;
   readonly stageAtMs?: number;
   /** Where the last delivery left it when this one took the claim: after a crash, what was in flight. */
@@ -232,4 +238,11 @@ export function afterGiveBack(row: JobRow | undefined, claim: Claim): "given-bac
 export function afterComplete(row: JobRow | undefined, reply: string): "stored" | "done" | "lost" {
   if (row?.reply === undefined) return "lost";
   return row.reply === reply ? "stored" : "done";
+}
+
+/** What a refused reply out of the replies queue means; `again`: nobody can tell yet, or a newer worker wrote the row. */
+export function afterStoreReply(row: JobRow | undefined, contentHash: string): "done" | "conflict" | "again" {
+  if (row === undefined) return "again";
+  if (row.contentHash !== undefined && row.contentHash !== contentHash) return "conflict";
+  return row.reply === undefined ? "again" : "done";
 }

@@ -1,6 +1,6 @@
 import { mayRead, ops } from "./config.ts";
 import type { Config, Op } from "./config.ts";
-import { isJson, isObject, jsonLevelsMax } from "./json.ts";
+import { isJson, isObject, jsonLevelsMax, sqsJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { isLane } from "./lane.ts";
 import type { Lane } from "./lane.ts";
@@ -141,8 +141,7 @@ export function encode(envelope: Envelope): string {
     ...(deadlineAtMs === undefined ? {} : { deadlineAt: deadlineAtMs }),
     ...(replyTo === undefined ? {} : { replyTo: encodeReplyTo(replyTo) }),
   });
-  // The two characters that JSON leaves as they are and SQS refuses (it takes those of XML).
-  return json.replaceAll("\uFFFE", "\\ufffe").replaceAll("\uFFFF", "\\uffff");
+  return sqsJson(json);
 }
 
 /** What only the deployment's config can find wrong with an envelope. */

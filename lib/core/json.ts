@@ -37,3 +37,8 @@ export function parseJson(text: string): Json | undefined {
     return undefined;
   }
 }
+
+/** JSON text as SQS takes it: it refuses two characters that JSON leaves as they are. */
+export function sqsJson(text: string): string {
+  return text.replaceAll("\uFFFE", "\\ufffe").replaceAll("\uFFFF", "\\uffff");
+}

@@ -133,6 +133,15 @@ export const replyInlineBytesMax = 32_768;
 export const storeRetryMs = 500;
 export const storeMsMax = 5_000;
 
+/** Replies that neither the job table nor the replies queue took: a container keeps this much of them, the oldest go. */
+export const keptReplyBytesMax = 8 * 1_048_576;
+
+/** The reply-store, which empties the replies queue; what it cannot store comes again after `replyStoreRetryS`. */
+export const replyStoreTimeoutMs = 30_000;
+export const replyStoreVisibilityS = (6 * replyStoreTimeoutMs) / 1_000;
+export const replyStoreRetryS = 5;
+export const replyStoreConcurrencyMax = 5;
+
 /** The stack's bucket: what senders put there for the workers, and the workers for them. */
 export const paramsPrefix = "params/";
 export const outputsPrefix = "outputs/";

@@ -64,3 +64,7 @@ export function encodeReplyTo(replyTo: ReplyTo): JsonObject {
 export function replyToText(replyTo: ReplyTo): string {
   return JSON.stringify(encodeReplyTo(replyTo));
 }
+
+export function isAmong(replyTo: ReplyTo, others: readonly ReplyTo[]): boolean {
+  return others.some((other) => replyToText(other) === replyToText(replyTo));
+}

@@ -27,7 +27,13 @@ export function replyTtlS(nowMs: number, ttlDays: number): number {
   return Math.ceil(nowMs / 1_000) + ttlDays * 86_400;
 }
 
-export type ReplyStatus = "succeeded" | "failed" | "cancelled" | "expired";
+const replyStatuses = ["succeeded", "failed", "cancelled", "expired"] as const;
+
+export type ReplyStatus = (typeof replyStatuses)[number];
+
+export function isReplyStatus(value: unknown): value is ReplyStatus {
+  return replyStatuses.some((status) => status === value);
+}
 
 /** Why a job has no output. `message` is for the person who reads it at night. */
 export interface ReplyError {

@@ -2,6 +2,8 @@ import type { StageRow } from "../core/stage.ts";
 import { afterComplete, afterExtend, afterGiveBack, isHeldBy, noProgress, storable } from "../core/claim.ts";
 import type { Claim, ClaimAnswer, ClaimAsk, Completed, JobRow, ReleaseAsk } from "../core/claim.ts";
 import { claimGraceMs, rowFormat } from "../core/limits.ts";
+import { isAmong } from "../core/reply-to.ts";
+import type { ReplyTo } from "../core/reply-to.ts";
 import type { CompleteAsk, JobTable } from "../ports.ts";
 
 type Clause = (row: JobRow) => boolean;
@@ -35,6 +37,10 @@ const stillMine =
     isHeldBy(row, claim);
 const running: Clause = (row) => row.state === "running";
 const notCancelled: Clause = (row) => !row.cancelAsked;
+const notAnnounced =
+  (to: ReplyTo): Clause =>
+  (row) =>
+    !isAmong(to, row.announced);
 
 /** The job table in memory: each verb is one step that nothing can come between. */
 export interface MemoryJobTable extends JobTable {
@@ -55,10 +61,11 @@ export function createMemoryJobTable(): MemoryJobTable {
     return { kind: "taken", row: written };
   }
 
+  const exists: Clause = ({ jobId }) => table.has(jobId);
+
   function reply(jobId: string, clauses: readonly Clause[], ask: Omit<CompleteAsk, "progress">): Completed {
     const answer = update(jobId, clauses, (row) => ({ ...ending(ask), format: row.format || rowFormat }));
-    const ours = answer.kind === "taken" || afterComplete(answer.row, ask.reply) === "stored";
-    return ours ? { kind: "stored" } : { kind: "lost", row: answer.row };
+    return completed(answer, ask.reply);
   }
 
   return {
@@ -99,8 +106,7 @@ export function createMemoryJobTable(): MemoryJobTable {
     async complete(claim, ask) {
       const write = () => ({ ...ending(ask), ...storable(ask.progress) });
       const answer = update(claim.jobId, [unanswered, stillMine(claim)], write);
-      const ours = answer.kind === "taken" || afterComplete(answer.row, ask.reply) === "stored";
-      return ours ? { kind: "stored" } : { kind: "lost", row: answer.row };
+      return completed(answer, ask.reply);
     },
 
     async countRelease(ask) {
@@ -115,7 +121,31 @@ export function createMemoryJobTable(): MemoryJobTable {
       }));
     },
 
-    replyUnclaimed: async (jobId, ask) => reply(jobId, [() => !table.has(jobId)], ask),
+    async storeReply(jobId, ask) {
+      const answer = update(jobId, [unanswered, readable, sameContent(ask.contentHash)], (row) => ({
+        ...ending(ask),
+        ...storable(ask.progress),
+        format: row.format || rowFormat,
+        contentHash: ask.contentHash,
+      }));
+      return completed(answer, ask.reply);
+    },
+
+    async markAnnounced(jobId, to) {
+      update(jobId, [exists], ({ announced, unannounced }) => ({
+        announced: [...without(to, announced), to],
+        unannounced: without(to, unannounced),
+      }));
+    },
+
+    async deferAnnouncement(jobId, to, dueMs) {
+      update(jobId, [exists, notAnnounced(to)], ({ unannounced }) => ({
+        unannounced: [...without(to, unannounced), to],
+        sweepAtMs: dueMs,
+      }));
+    },
+
+    replyUnclaimed: async (jobId, ask) => reply(jobId, [(row) => !exists(row)], ask),
     replyUnlessRunning: async (jobId, ask) => reply(jobId, [unanswered, readable, free(ask.nowMs)], ask),
     askCancel: async (jobId) => update(jobId, [unanswered, running], () => ({ cancelAsked: true })),
     read: async (jobId) => table.get(jobId),
@@ -128,7 +158,16 @@ export function createMemoryJobTable(): MemoryJobTable {
 }
 
 function unwritten(jobId: string): JobRow {
-  return { jobId, format: 0, fence: 0, givenBack: 0, cancelAsked: false, ...noProgress };
+  return {
+    jobId,
+    format: 0,
+    fence: 0,
+    givenBack: 0,
+    cancelAsked: false,
+    announced: [],
+    unannounced: [],
+    ...noProgress,
+  };
 }
 
 function described(row: JobRow, ask: ClaimAsk | ReleaseAsk): Partial<JobRow> {
@@ -145,6 +184,15 @@ function ending({ reply, status, nowMs }: Omit<CompleteAsk, "progress">): Partia
   return { reply, state: "ended", stage: status, stageAtMs: nowMs };
 }
 
+function completed(answer: ClaimAnswer, reply: string): Completed {
+  const ours = answer.kind === "taken" || afterComplete(answer.row, reply) === "stored";
+  return ours ? { kind: "stored" } : { kind: "lost", row: answer.row };
+}
+
 function staged({ stage, stageAtMs, step }: StageRow): Partial<JobRow> {
   return { stage, stageAtMs, ...(step === undefined ? {} : { step }) };
+}
+
+function without(to: ReplyTo, destinations: readonly ReplyTo[]): readonly ReplyTo[] {
+  return destinations.filter((other) => !isAmong(to, [other]));
 }

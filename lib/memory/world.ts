@@ -6,6 +6,8 @@ import type { World } from "../ports.ts";
 import type { Worker } from "../worker/invocation.ts";
 import { openWorker } from "../worker/open-worker.ts";
 import type { ScriptText } from "./bedrock-script.ts";
+import { createMemoryAnnouncer } from "./announcer.ts";
+import type { MemoryAnnouncer } from "./announcer.ts";
 import { createVirtualClock } from "./clock.ts";
 import type { VirtualClock } from "./clock.ts";
 import { createMemoryJobTable } from "./job-table.ts";
@@ -15,6 +17,8 @@ import { scriptedModels } from "./models.ts";
 import type { ScriptedModels } from "./models.ts";
 import { createMemoryObjects } from "./objects.ts";
 import type { MemoryObjects } from "./objects.ts";
+import { createMemoryOutbox } from "./outbox.ts";
+import type { MemoryOutbox } from "./outbox.ts";
 import { createMemoryQueue } from "./queue.ts";
 import type { MemoryQueue } from "./queue.ts";
 
@@ -25,6 +29,8 @@ export interface MemoryWorld extends World {
   readonly queue: MemoryQueue;
   readonly models: ScriptedModels;
   readonly objects: MemoryObjects;
+  readonly outbox: MemoryOutbox;
+  readonly announcer: MemoryAnnouncer;
   /** All that was noted, in order. */
   readonly noted: readonly Noted[];
 }
@@ -47,6 +53,8 @@ export function createMemoryWorld(at: {
     }),
     models: scriptedModels(clock, at.script),
     objects: createMemoryObjects(),
+    outbox: createMemoryOutbox(clock),
+    announcer: createMemoryAnnouncer(),
     telemetry: { note: (event) => void noted.push(event) },
     noted,
   };

@@ -19,6 +19,7 @@ const environment = {
   SLUICE_LANE: "bg",
   SLUICE_QUEUE_URL: `${endpoint}/000000000000/bg`,
   SLUICE_PARKED_QUEUE_URL: `${endpoint}/000000000000/parked`,
+  SLUICE_REPLIES_QUEUE_URL: `${endpoint}/000000000000/replies`,
   SLUICE_JOB_TABLE: "jobs",
   SLUICE_LEASE_TABLE: "leases",
   SLUICE_BUCKET: bucket,

@@ -2,9 +2,10 @@ import { GetItemCommand } from "@aws-sdk/client-dynamodb";
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import { noProgress, releaseVerdict, verdict } from "../../lib/core/claim.ts";
+import { afterStoreReply, noProgress, releaseVerdict, verdict } from "../../lib/core/claim.ts";
 import type { Claim, ClaimAsk } from "../../lib/core/claim.ts";
 import { claimGraceMs, holdMs } from "../../lib/core/limits.ts";
+import type { ReplyTo } from "../../lib/core/reply-to.ts";
 import type { CompleteAsk, GiveBackAsk } from "../../lib/ports.ts";
 import { a, t0 } from "../a.ts";
 import { dynamoEngines, engineForTests } from "./engines.ts";
@@ -29,6 +30,9 @@ const heartbeat = {
   heldUntilMs: t0 + 40_000,
   stage: { stage: "attempt=1/4", stageAtMs: t0 + 500 },
 };
+const unstored = { ...completeAsk, contentHash: "h-1" };
+const toQueue: ReplyTo = { kind: "sqs", queueUrl: "https://sqs.us-west-2.amazonaws.com/1/done" };
+const toToken: ReplyTo = { kind: "taskToken", token: "AAAA/+=", heartbeatSeconds: 60 };
 const cancelReply = { ...completeAsk, reply: '{"ok":false,"status":"cancelled"}', status: "cancelled" };
 
 describe.each(jobTables)("the job table %s", async (name, open) => {
@@ -363,6 +367,94 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
     });
   });
 
+  describe("a reply out of the replies queue", () => {
+    test("is stored while its job has none, whoever holds it, and ends the job", async () => {
+      const zombie = await overtaken();
+      expect(await jobs.storeReply(jobId, unstored)).toEqual({ kind: "stored" });
+      expect(await jobs.read(jobId)).toMatchObject({
+        state: "ended",
+        reply: unstored.reply,
+        stage: "succeeded",
+        stageAtMs: t0 + 2_000,
+        attempts: 1,
+      });
+      expect(await jobs.complete({ ...zombie, holder: "holder-2", fence: 2 }, cancelReply)).toMatchObject({
+        kind: "lost",
+        row: { reply: unstored.reply },
+      });
+    });
+
+    test("makes the row of a job whose row has gone, with its content", async () => {
+      expect(await jobs.storeReply(jobId, unstored)).toEqual({ kind: "stored" });
+      expect(await claim()).toMatchObject({ kind: "done", row: { format: 1, reply: unstored.reply } });
+      expect(await claim({ contentHash: "h-2" })).toEqual({ kind: "conflict" });
+    });
+
+    test("never takes the place of another, and is believed when the answer to it was lost", async () => {
+      loseNextAnswer();
+      expect(await jobs.storeReply(jobId, unstored)).toEqual({ kind: "stored" });
+      const before = await jobs.read(jobId);
+      expect(await jobs.storeReply(jobId, { ...unstored, reply: "another" })).toEqual({ kind: "lost", row: before });
+      expect(await jobs.read(jobId)).toEqual(before);
+    });
+
+    test("is not for a job of other content, nor for a row of a newer format", async () => {
+      await claimed();
+      const other = await jobs.storeReply(jobId, { ...unstored, contentHash: "h-2" });
+      expect(other.kind === "lost" && afterStoreReply(other.row, "h-2")).toBe("conflict");
+      jobId = `${jobId}-newer`;
+      await put({ jobId, format: 2, state: "queued" });
+      const newer = await jobs.storeReply(jobId, unstored);
+      expect(newer.kind === "lost" && afterStoreReply(newer.row, "h-1")).toBe("again");
+      expect((await jobs.read(jobId))?.reply).toBeUndefined();
+    });
+  });
+
+  describe("an announcement", () => {
+    beforeEach(async () => {
+      await jobs.storeReply(jobId, unstored);
+    });
+    const told = async () => {
+      const { announced, unannounced, sweepAtMs } = (await jobs.read(jobId)) ?? {};
+      return { announced, unannounced, sweepAtMs };
+    };
+
+    test("is remembered by its destination, once however often it is told", async () => {
+      await jobs.markAnnounced(jobId, toQueue);
+      loseNextAnswer();
+      await jobs.markAnnounced(jobId, toQueue);
+      await jobs.markAnnounced(jobId, toToken);
+      const { announced } = await told();
+      expect(announced).toHaveLength(2);
+      expect(announced).toEqual(expect.arrayContaining([toQueue, toToken]));
+    });
+
+    test("that failed waits for its time, each destination by itself, until it is made", async () => {
+      await jobs.deferAnnouncement(jobId, toQueue, t0 + 1);
+      await jobs.deferAnnouncement(jobId, toToken, t0 + 2);
+      await jobs.deferAnnouncement(jobId, toToken, t0 + 3);
+      expect((await told()).unannounced).toHaveLength(2);
+      expect((await told()).sweepAtMs).toBe(t0 + 3);
+      await jobs.markAnnounced(jobId, toQueue);
+      expect(await told()).toMatchObject({ announced: [toQueue], unannounced: [toToken] });
+      await jobs.markAnnounced(jobId, toToken);
+      expect((await told()).unannounced).toEqual([]);
+    });
+
+    test("that was made is not put off any more", async () => {
+      await jobs.markAnnounced(jobId, toQueue);
+      await jobs.deferAnnouncement(jobId, toQueue, t0 + 1);
+      expect(await told()).toEqual({ announced: [toQueue], unannounced: [], sweepAtMs: undefined });
+    });
+
+    test("makes no row of a job whose row has gone", async () => {
+      jobId = `${jobId}-gone`;
+      await jobs.markAnnounced(jobId, toQueue);
+      await jobs.deferAnnouncement(jobId, toQueue, t0 + 1);
+      expect(await jobs.read(jobId)).toBeUndefined();
+    });
+  });
+
   describe("a release", () => {
     test("is counted without a claim, from the first on", async () => {
       expect(await jobs.countRelease(releaseAsk())).toMatchObject({
@@ -402,7 +494,7 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
   test("a late copy of a request that went through changes nothing, whatever happened since", async () => {
     let runs = 0;
     const step = fc.record({
-      verb: fc.constantFrom("claim", "extend", "giveBack", "complete", "release", "askCancel", "cancel"),
+      verb: fc.constantFrom("claim", "extend", "giveBack", "complete", "release", "askCancel", "cancel", "storeReply"),
       worker: fc.integer({ min: 0, max: 2 }),
       afterMs: fc.constantFrom(1, 900, 10_000, holdMs + claimGraceMs + 1),
       replay: fc.nat(),
@@ -427,6 +519,7 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
             release: () => jobs.countRelease(a.claimAsk({ jobId: id, nowMs: at })),
             askCancel: () => jobs.askCancel(id, at),
             cancel: () => jobs.replyUnlessRunning(id, reply),
+            storeReply: () => jobs.storeReply(id, { ...reply, contentHash: "h-1" }),
           }[verb];
           const answer = await send();
           if (verb === "claim" && answer.kind === "taken") claims[worker] = claimOn(answer.row);
@@ -462,6 +555,9 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
         "UpdateItem",
       ]);
       expect(await wire(() => jobs.complete(mine, cancelReply))).toEqual(refused);
+      expect(await wire(() => jobs.storeReply(jobId, { ...unstored, reply: "another" }))).toEqual(refused);
+      expect(await wire(() => jobs.markAnnounced(jobId, toQueue))).toEqual(["UpdateItem"]);
+      expect(await wire(() => jobs.deferAnnouncement(jobId, toToken, t0))).toEqual(["UpdateItem"]);
       expect(await wire(() => jobs.read(jobId))).toEqual(["GetItem"]);
       expect(await wire(() => jobs.readMany(Array.from({ length: 101 }, (_, index) => `${index}`)))).toEqual([
         "BatchGetItem",

@@ -33,7 +33,8 @@ describe("the numbers of a lane's queue", () => {
 });
 
 describe("the queues in the template", () => {
-  test("are three lanes, their dead-letter queues, and the parked one", () => expect(queues).toHaveLength(7));
+  test("are three lanes, their dead-letter queues, the parked one and that of replies", () =>
+    expect(queues).toHaveLength(8));
 
   test.each(queues)("%s is encrypted by SQS and keeps messages for 14 days", (_id, { Properties }) =>
     expect(Properties).toMatchObject({ SqsManagedSseEnabled: true, MessageRetentionPeriod: 1_209_600 }),
@@ -114,8 +115,8 @@ describe("a queue of somebody's own", () => {
     const { theirs, rt, llm } = given(fit, 50);
     expect(llm.jobQueues.rt.queue).toBe(rt);
     const made = Template.fromStack(theirs);
-    // Theirs with its dead-letter queue, two lanes with theirs, and the parked one.
-    expect(Object.keys(made.findResources("AWS::SQS::Queue"))).toHaveLength(2 + 4 + 1);
+    // Theirs with its dead-letter queue, two lanes with theirs, the parked one and that of replies.
+    expect(Object.keys(made.findResources("AWS::SQS::Queue"))).toHaveLength(2 + 4 + 2);
     const mappings = Object.values(made.findResources("AWS::Lambda::EventSourceMapping"));
     expect(mappings.map(({ Properties }) => Properties.EventSourceArn)).toContainEqual(theirs.resolve(rt.queueArn));
   });

@@ -109,6 +109,8 @@ describe("the stack", () => {
       "bulkQueueArn",
       "parkedQueueUrl",
       "parkedQueueArn",
+      "repliesQueueUrl",
+      "repliesQueueArn",
       "jobTableName",
       "leaseTableName",
       "repliesBucketName",

@@ -9,7 +9,9 @@ import { createQueue as queueOn } from "../../lib/aws/queue.ts";
 import type { TargetConfig } from "../../lib/core/config.ts";
 import type { Delivery } from "../../lib/core/job.ts";
 import { scriptedModels } from "../../lib/memory/models.ts";
+import { createMemoryAnnouncer } from "../../lib/memory/announcer.ts";
 import { createMemoryObjects } from "../../lib/memory/objects.ts";
+import { createMemoryOutbox } from "../../lib/memory/outbox.ts";
 import { createMemoryWorker } from "../../lib/memory/world.ts";
 import { processBatch } from "../../lib/worker/process-batch.ts";
 import { a } from "../a.ts";
@@ -54,6 +56,8 @@ async function aContainer(sent: Sent, of = config) {
     queue: queueOn(sqs, { queueUrl, parkedQueueUrl }),
     models: scriptedModels(systemClock, { latency: 50 }),
     objects: createMemoryObjects(),
+    outbox: createMemoryOutbox(systemClock),
+    announcer: createMemoryAnnouncer(),
     telemetry: { note: () => undefined },
   };
   return createMemoryWorker(world, of, "bulk");
