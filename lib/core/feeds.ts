@@ -50,18 +50,25 @@ function lookInside(value: JsonObject, layersLeft: number): Looked {
   }
 
   // A transformer or a state machine: its author chose the key.
-  const found = Object.keys(value)
-    .filter((key) => mayHold(value[key]))
-    .map((key) => lookUnder(key, value, layersLeft))
-    .filter(({ kind }) => kind !== "nothing");
-  const [only = noEnvelope, ...others] = found;
-  if (others.length > 0) return refused("body", "holds more than one envelope; send a message for each job");
+  const [only = noEnvelope, other] = found(value, layersLeft);
+  if (other !== undefined) return refused("body", "holds more than one envelope; send a message for each job");
   return answering(only, taskTokenIn(value));
+}
+
+/** What lies under the keys, one by one: two are too many, and a megabyte holds fifty thousand. */
+function* found(value: JsonObject, layersLeft: number): Generator<Looked> {
+  for (const key of Object.keys(value)) {
+    if (!mayHold(value[key])) continue;
+    const looked = lookUnder(key, value, layersLeft);
+    if (looked.kind !== "nothing") yield looked;
+  }
 }
 
 /** A megabyte of short texts, each tried as JSON, would keep the other records of the batch waiting for a second. */
 function mayHold(value: Json | undefined): boolean {
-  return typeof value === "string" ? /^\s*["[{]/.test(value) : isObject(value) || Array.isArray(value);
+  if (typeof value !== "string") return isObject(value) || Array.isArray(value);
+  const text = value.trim();
+  return ["{}", "[]", '""'].includes(text.slice(0, 1) + text.slice(-1));
 }
 
 /** JSON text under a key is one layer, not two. */
