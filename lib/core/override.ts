@@ -64,7 +64,7 @@ export function readOverrides(
     new Map(
       [...rows].map(([name, row]) => {
         const it = read(row);
-        if (it.troubles.length > 0) troubles.set(`${kind} ${name}`, it.troubles.join(", "));
+        if (it.troubles.length > 0) troubles.set(`${kind} ${name}`, it.troubles.toSorted().join(", "));
         return [name, it.override];
       }),
     );

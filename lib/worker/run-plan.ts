@@ -1,4 +1,3 @@
-import { addUsage, spendsLife } from "../core/attempt.ts";
 import type { Attempted, Cut } from "../core/attempt.ts";
 import { allows } from "../core/breaker.ts";
 import { stepParts } from "../core/config.ts";
@@ -12,13 +11,14 @@ import type { StepOutcome } from "../core/hope.ts";
 import { failureOfStop } from "../core/failure.ts";
 import type { Failure } from "../core/failure.ts";
 import type { JsonObject } from "../core/json.ts";
+import { leaseAsks } from "../core/ledgers.ts";
 import { attemptsPerLifeMax, laneLimits } from "../core/limits.ts";
 import { inOrder } from "../core/override.ts";
 import { needOf, paramsFor, skipReason } from "../core/plan.ts";
 import type { Need, Step, StepFacts } from "../core/plan.ts";
 import { requeueDelayS } from "../core/release.ts";
-import { costUsd } from "../core/reply.ts";
 import type { RequeueCause, Settlement } from "../core/settlement.ts";
+import { account } from "./account.ts";
 import { behindBreaker } from "./behind-breaker.ts";
 import { countTokens } from "./count-tokens.ts";
 import { inTime } from "./in-time.ts";
@@ -72,10 +72,17 @@ async function walkChain(run: Run, steps: readonly Step[], params: JsonObject, s
   let onWalk = steps;
 
   for (let number = 1; ; number += 1) {
+    const full = new Set<string>();
     for (const step of onWalk) {
-      const end = await runStep(run, step, { number, steps: onWalk, params, need, seen });
+      const ledger = ledgersOn(run, step).find((name) => full.has(name));
+      const end =
+        ledger === undefined
+          ? await runStep(run, step, { number, steps: onWalk, params, need, seen })
+          : leave(run, 1, { step: step.name, kind: "no-lease", ledger });
       if (end.kind !== "left") return end;
       outcomes.set(step.name, end.outcome);
+      // A limit over several targets that was waited for in vain is no better by another model.
+      if (end.outcome.kind === "no-lease" && end.outcome.ledger !== undefined) full.add(end.outcome.ledger);
       if (end.outcome.kind === "cut" || end.outcome.kind === "no-time") break;
     }
 
@@ -236,33 +243,6 @@ function shut(untilMs: number) {
   return { kind: "skipped", reason: { kind: "breaker-open", untilMs } } as const;
 }
 
-/** Adds an attempt up, in the job's budgets and in the metrics. */
-function account(run: Run, step: Step, tried: Attempted & { readonly asProbe: boolean }): void {
-  const { attempts, requests, providerMs, usage } = run.progress;
-  run.add({
-    attempts: attempts + (spendsLife(tried, tried.asProbe) ? 1 : 0),
-    requests: requests + 1,
-    providerMs: providerMs + tried.tookMs,
-    usage: addUsage(usage, tried.usage),
-  });
-  run.note(
-    {
-      kind: "attempted",
-      outcome: tried.kind === "failed" ? tried.failure.kind : tried.kind,
-      name:
-        tried.kind === "failed"
-          ? tried.failure.name
-          : tried.kind === "cut"
-            ? tried.by
-            : (tried.stopReason ?? "answered"),
-      tookMs: tried.tookMs,
-      usage: tried.usage,
-      ...(step.price === undefined ? {} : { costUsd: costUsd(tried.usage, step.price) }),
-    },
-    step.name,
-  );
-}
-
 /** Sleeps without a lease, at most 5 s at a time by the rules that allow it; a cut ends it early. */
 async function backOff(run: Run, delayMs: number, step?: Step): Promise<void> {
   const fromMs = run.clock.nowMs();
@@ -298,6 +278,10 @@ function leftOf(run: Run, steps: readonly Step[]): Left {
 /** A job that lowered its lane still runs in the invocation of the queue it came by. */
 function attemptMsMax({ job, delivery }: Run): number {
   return Math.min(laneLimits[job.lane].attemptMsMax, laneLimits[delivery.lane].attemptMsMax);
+}
+
+function ledgersOn({ invocation, job }: Run, step: Step): readonly string[] {
+  return leaseAsks(job, step, invocation.worker.config).map(({ ledger }) => ledger);
 }
 
 function stepsAfter(step: Step, { steps }: Walk): readonly Step[] {

@@ -102,7 +102,7 @@ test("all words together are each taken for what they are, and what cannot be un
   const written = {
     ledgers: new Map<string, Json>([
       ["fast@west", { limit: "5", out: "yes" }],
-      ["fast@east", { limit: 0.5, puased: 1 }],
+      ["fast@east", { puased: 1, limit: 0.5 }], // a map's order is the table's: the word is the same each time
     ]),
     lanes: new Map<Lane, Json>([["bulk", { pausedUntilMs: t0 }]]),
     models: new Map<string, Json>([["fast", { chain: ["smart", "gone"] }]]),

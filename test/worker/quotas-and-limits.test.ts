@@ -183,6 +183,25 @@ describe("limits over several targets", () => {
     for (let jobs = 0; jobs < 8; jobs += 1) expect(it.reply(`job-${jobs}`)).toMatchObject({ ok: true });
   });
 
+  test.each([
+    ["bg", 1_000],
+    ["rt", 6_000],
+  ] as const)(
+    "that are full send no %s job to another target, for it would be refused there as well",
+    async (lane, waitMs) => {
+      const it = aService({ lane, config: config({}, limits, {}) });
+      const { leases, clock } = it.world;
+      await leases.createPage({ ledger: "operation:summarise", page: 0 });
+      await leases.take({ ledger: "operation:summarise", page: 0 }, ["another"], 1, clock.nowMs() + 600_000);
+      it.send({ operation: "summarise" });
+      await it.invoke();
+      const refusals = it.world.noted.filter(({ kind }) => kind === "lease-refused");
+      expect(new Set(refusals.map(({ target }) => target))).toEqual(new Set(["west"]));
+      const waitedMs = refusals.reduce((sum, event) => sum + ("waitMs" in event ? event.waitMs : 0), 0);
+      expect(waitedMs).toBe(waitMs);
+    },
+  );
+
   test("that stay full are told in the reply of a job that somebody waited for", async () => {
     const it = aService({ lane: "rt", config: config({}, limits) });
     const { leases, clock } = it.world;
