@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { DynamoDBClient, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
@@ -11,6 +12,8 @@ import { createJobTable as jobTableOn } from "../lib/aws/job-table.ts";
 import { createLeaseTable as leaseTableOn } from "../lib/aws/lease-table.ts";
 import { createQueue as queueOn } from "../lib/aws/queue.ts";
 import { checkConfig } from "../lib/config.ts";
+import type { ConfigInput } from "../lib/config.ts";
+import * as breaker from "../lib/core/breaker.ts";
 import { deliveryOf } from "../lib/core/batch.ts";
 import { readBody } from "../lib/core/feeds.ts";
 import { lanes } from "../lib/core/lane.ts";
@@ -70,6 +73,10 @@ describe("the README's numbers are the code's", () => {
     ["longest single sleep in an invocation", seconds(limits.sleepMsMax)],
     ["a claim holds, is extended every", `${seconds(limits.holdMs)}, ${seconds(limits.heartbeatMs)}`],
     ["a lease holds", seconds(limits.leaseMs)],
+    [
+      "a breaker opens after, for, then for",
+      `${breaker.failuresMax} failures, ${seconds(breaker.firstOpenMs)}, ${seconds(breaker.reopenMs)}`,
+    ],
     ["crashes before a job is given up", String(limits.crashesMax)],
     ["reply kept in the row up to, else in S3", `${limits.replyInlineBytesMax} bytes`],
   ])("%s", (title, cell) => expect(row(title)).toEqual([cell]));
@@ -109,6 +116,17 @@ describe("the README's examples", () => {
     const { overrides, troubles } = readOverrides(rows.overrides, () => true);
     expect(overrides.ledgers.get("fast-text@us-west-2")).toEqual({ limit: 5 });
     expect(troubles.size).toBe(0);
+  });
+
+  test("the config is one", async () => {
+    mkdirSync(join(root, ".sluice/readme"), { recursive: true });
+    const example = join(root, ".sluice/readme/config.ts");
+    const code = block("ts", "export default defineConfig");
+    writeFileSync(example, `import { defineConfig } from "../../lib/config.ts";\n${code}`);
+    const { default: written } = (await import(pathToFileURL(example).href)) as { readonly default: ConfigInput };
+    const read = checkConfig(written);
+    expect(read.models["fast-text"]?.targets["us-west-2"]?.quotaGroup).toBe("nova-lite-usw2");
+    rmSync(example);
   });
 
   test("the TypeScript runs as it stands, and gets its reply", async () => {

@@ -27,7 +27,7 @@ export type News = "success" | "failure" | "neutral";
 
 /** Failures in a row that open it. */
 export const failuresMax = 5;
-const firstOpenMs = 30_000;
+export const firstOpenMs = 30_000;
 /** After every probe that failed. */
 export const reopenMs = 60_000;
 /** A probe may last minutes, and mostly lasts seconds: nobody is sent away until it must have lapsed. */

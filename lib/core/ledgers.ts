@@ -89,7 +89,10 @@ export function sharedLimits(config: Config): ReadonlyMap<string, number> {
 
 /** The paths of the settings for which no ledger is made. */
 export function idleLimits(config: Config): readonly string[] {
-  return sharedLedgers(config).flatMap(({ path, limitMax, outMax }) => (limitMax < outMax ? [] : [path]));
+  return sharedLedgers(config).flatMap(({ path, limitMax, outMax }) => {
+    if (limitMax < outMax) return [];
+    return outMax === 0 ? [`${path} (no target names it)`] : [path];
+  });
 }
 
 /** The paths of the ceilings by which a job that does not say how long its answer may be never fits the minute's quota. */

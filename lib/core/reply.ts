@@ -48,6 +48,8 @@ export interface ReplyError {
 export interface StepReport {
   readonly step: string;
   readonly outcome: string;
+  /** Of the limit over several targets that was full. */
+  readonly ledger?: string;
   readonly attempts: number;
 }
 

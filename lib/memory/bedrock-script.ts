@@ -7,14 +7,14 @@ import { nearest } from "../core/nearest.ts";
  * What the stand-in for Bedrock does, as JSON; the Models port in memory plays the same scripts. All of it optional:
  * `{}` answers every call at once.
  *
- * ```jsonc
+ * ```json
  * {
- *   "seed": 7,                                   // of everything random
- *   "latency": { "meanMs": 900, "sigma": 0.4 },  // lognormal, or a number of ms
- *   "limits": [                                  // calls in flight at one `modelId` in one region; above: throttled
+ *   "seed": 7,
+ *   "latency": { "meanMs": 900, "sigma": 0.4 },
+ *   "limits": [
  *     { "modelId": "us.amazon.nova-lite-v1:0", "region": "us-west-2", "max": 12, "retryAfter": "2" }
  *   ],
- *   "rules": [                                   // the first whose `when` holds decides; none: a plain answer
+ *   "rules": [
  *     { "when": { "modelId": "us.amazon.*", "region": "us-east-1", "fromMs": 5000, "toMs": 20000 },
  *       "do": { "kind": "fail", "error": "unavailable" } },
  *     { "when": { "jobId": "order-*", "nth": { "to": 2, "of": "job" } },
@@ -24,6 +24,9 @@ import { nearest } from "../core/nearest.ts";
  *   ]
  * }
  * ```
+ *
+ * `seed`: of everything random. `latency`: lognormal, or a number of ms. `limits`: calls in flight at one `modelId` in one
+ * region; above, a call is throttled. `rules`: the first whose `when` holds decides; none: a plain answer.
  *
  * `when`: `modelId`, `region`, `jobId` are exact, or begin so if they end in `*`; `op`; `fromMs` and `toMs` count from
  * the moment the script was loaded; `nth` counts, from 1, the calls that came as far as this rule (`of: "job"`: of one

@@ -233,7 +233,8 @@ function endedMeanwhile(run: Run): Settlement | undefined {
 function leave(run: Run, attempt: number, outcome: StepOutcome): StepEnd & { kind: "left" } {
   const what =
     outcome.kind === "skipped" ? outcome.reason.kind : outcome.kind === "failed" ? outcome.failure.name : outcome.kind;
-  run.steps.push({ step: outcome.step, outcome: what, attempts: attempt - 1 });
+  const where = outcome.kind === "no-lease" && outcome.ledger !== undefined ? { ledger: outcome.ledger } : {};
+  run.steps.push({ step: outcome.step, outcome: what, ...where, attempts: attempt - 1 });
   if (outcome.kind === "skipped") run.note({ kind: "step-skipped", reason: outcome.reason.kind }, outcome.step);
   return { kind: "left", outcome };
 }

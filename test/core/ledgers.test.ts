@@ -121,7 +121,7 @@ describe("a limit that cannot bind has no ledger", () => {
       [],
     ],
     ["a group of a single wider target has", { targets: [[40, "g"]], groups: { g: 39 } }, ["group:g"], []],
-    ["a group that nobody is in", { targets: [[40]], groups: { g: 1 } }, [], ["quotaGroups.g"]],
+    ["a group that nobody is in", { targets: [[40]], groups: { g: 1 } }, [], ["quotaGroups.g (no target names it)"]],
     ["a global limit as wide as all targets", { targets: [[40], [2]], global: 42 }, [], ["global"]],
     ["and one narrower has", { targets: [[40], [2]], global: 41 }, ["global"], []],
     [

@@ -210,6 +210,9 @@ describe("limits over several targets", () => {
     it.send({ operation: "summarise" });
     await it.invoke();
     const reply = it.reply();
+    expect(reply?.meta.steps).toContainEqual(
+      expect.objectContaining({ outcome: "no-lease", ledger: "operation:summarise" }),
+    );
     expect(reply?.ok === false && reply.error.message).toContain("fast@west limit of operation:summarise full");
     expect(it.world.noted.find(({ kind }) => kind === "lease-refused")).toMatchObject({ reason: "operation" });
   });
