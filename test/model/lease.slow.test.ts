@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { clockMachine, onHead, onPage } from "./clocks.ts";
+import type { ClockScene } from "./clocks.ts";
 import { explore } from "./explore.ts";
 import { headMachine } from "./head.ts";
 import { groups, lanes, leaseMachine, longerLease, oneLease, twoPages } from "./lease.ts";
@@ -24,6 +26,16 @@ describe("the lease protocol breaks no promise", () => {
   test("in 12 steps with throttles on all pages at once", minutes, () => {
     const { states, ...found } = explore(headMachine(), { stepsMax: 12 });
     console.log(`${states.toLocaleString("en")} states of a head`);
+    expect(found).toEqual({});
+  });
+
+  const clocks: [says: string, scene: ClockScene, stepsMax: number][] = [
+    ["in 14 steps with a clock on the only page", onPage, 14],
+    ["wherever a clock on a head may come in two attempts each", onHead, Infinity],
+  ];
+  test.each(clocks)("%s", minutes, (says, scene, stepsMax) => {
+    const { states, ...found } = explore(clockMachine(scene), { stepsMax });
+    console.log(`${states.toLocaleString("en")} states: ${says}`);
     expect(found).toEqual({});
   });
 });

@@ -265,10 +265,14 @@ function sent(write: Write, answer: Message["answer"] = "awaited"): Message {
   };
 }
 
-/** Leases are told apart, not named: their ids are counted in the order in which they come. */
 function keyOf(world: World): string {
+  return unnamed(textOf(world));
+}
+
+/** Leases are told apart, not named: their ids are counted in the order in which they come. */
+export function unnamed(text: string): string {
   const known: string[] = [];
-  return textOf(world).replaceAll(/[AB]\d/g, (id) => {
+  return text.replaceAll(/[AB]\d/g, (id) => {
     const at = known.indexOf(id);
     return id.charAt(0) + (at < 0 ? known.push(id) - 1 : at);
   });
@@ -283,7 +287,7 @@ function rowText(page: Page): string {
   return inOrder(Object.keys(page).map((id) => time(page[id]) + id));
 }
 
-function inOrder(texts: string[]): string {
+export function inOrder(texts: string[]): string {
   return texts.length < 2 ? (texts[0] ?? "") : texts.sort().join();
 }
 
