@@ -2,7 +2,7 @@ import { stepParts } from "../core/config.ts";
 import { errorName } from "../core/error-name.ts";
 import type { Wanted } from "../core/ledgers.ts";
 import { ledgerKind } from "../core/ledgers.ts";
-import type { Lease, LeaseAsk, LeaseOutcome, NoLease } from "../core/lease.ts";
+import type { Lease, LeaseAsk, LeaseOutcome, NoLease, PageRef } from "../core/lease.ts";
 import { cut, limitOf, pauseDay } from "../core/limit.ts";
 import type { Tags } from "../core/noted.ts";
 import { backMs } from "../core/rate.ts";
@@ -24,12 +24,10 @@ export interface TakenLease {
   /** In the order in which they were taken. */
   readonly leases: readonly [Lease, ...Lease[]];
   readonly lost: AbortSignal;
-  readonly waitMs: number;
-  /** The first look at each ledger found room. */
-  readonly atOnce: boolean;
 }
 
-type All = { readonly kind: "all" } & Pick<TakenLease, "leases" | "atOnce">;
+/** `atOnce`: the first look at each ledger found room. */
+type All = { readonly kind: "all"; readonly leases: TakenLease["leases"]; readonly atOnce: boolean };
 
 interface Until {
   readonly waitMs: number;
@@ -38,7 +36,8 @@ interface Until {
 
 interface Returning {
   readonly ids: string[];
-  readonly backMs: Record<string, number>;
+  /** By how much the page's clock is set back for an id. */
+  readonly setBackMs: Record<string, number>;
   readonly done: Promise<void>;
 }
 
@@ -72,7 +71,7 @@ export class LeaseDesk {
     switch (answer.kind) {
       case "all":
         telemetry.note({ ...holder.tags, kind: "lease-taken", waitMs, atOnce: answer.atOnce });
-        return { ...answer, kind: "taken", wanted, lost: holder.lost.signal, waitMs };
+        return { kind: "taken", wanted, leases: answer.leases, lost: holder.lost.signal };
       case "full":
       case "paused":
       case "tokens":
@@ -190,22 +189,21 @@ export class LeaseDesk {
 
   /** Returns of one tick and page share a write. */
   #return({ id, ref, charge }: Nobodys, unusedTokens?: number): Promise<void> {
-    const { clock, leases, telemetry } = this.#world;
-    const page = pageKey(ref);
+    const together = this.#returning.get(pageKey(ref)) ?? this.#beginReturn(ref);
+    together.ids.push(id);
     const back = charge === undefined ? 0 : backMs(charge, unusedTokens);
-    const together = this.#returning.get(page);
-    if (together !== undefined) {
-      together.ids.push(id);
-      if (back > 0) together.backMs[id] = back;
-      return together.done;
-    }
+    if (back > 0) together.setBackMs[id] = back;
+    return together.done;
+  }
 
-    const [all, allBackMs]: [string[], Record<string, number>] = [[id], back > 0 ? { [id]: back } : {}];
-    const done = clock.sleep(0).then(async () => {
-      this.#returning.delete(page);
+  #beginReturn(ref: PageRef): Returning {
+    const { clock, leases, telemetry } = this.#world;
+    const [ids, setBackMs]: [string[], Record<string, number>] = [[], {}];
+    const returned = clock.sleep(0).then(async () => {
+      this.#returning.delete(pageKey(ref));
       try {
-        const act = () => leases.giveBack(ref, all, allBackMs);
-        const setsBack = Object.keys(allBackMs).length > 0;
+        const act = () => leases.giveBack(ref, ids, setBackMs);
+        const setsBack = Object.keys(setBackMs).length > 0;
         const clocks = await (setsBack ? twice(act) : act());
         if (setsBack) this.#clocks.setBack(ref.ledger);
         this.#lines.get(ref.ledger)?.freed(ref.page, clocks);
@@ -213,8 +211,9 @@ export class LeaseDesk {
         telemetry.note({ kind: "lease-return-failed", error: errorName(error) });
       }
     });
-    this.#returning.set(page, { ids: all, backMs: allBackMs, done });
-    return this.#track(done);
+    const together = { ids, setBackMs, done: this.#track(returned) };
+    this.#returning.set(pageKey(ref), together);
+    return together;
   }
 
   async #tell({ target, asks }: Wanted, outcome: LeaseOutcome): Promise<void> {

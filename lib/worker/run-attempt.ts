@@ -15,7 +15,7 @@ import type { TakenLease } from "./lease-desk.ts";
 import type { Run } from "./run.ts";
 import { Infrastructure } from "./trouble.ts";
 
-export type Tried = { readonly kind: "no-lease"; readonly why: NoLease; readonly waitMs: number } | Attempted;
+export type Tried = { readonly kind: "no-lease"; readonly why: NoLease } | Attempted;
 
 /** One request to Bedrock, under a lease of every limit that applies. Every way out returns them before anything sleeps. */
 export async function runAttempt(
@@ -33,9 +33,8 @@ export async function runAttempt(
     waitMs: step.requireHeadroom ? 0 : laneLimits[run.job.lane].leaseWaitMsMax,
     signal: run.signal,
   });
-  const waitMs = world.clock.nowMs() - askedAtMs;
-  run.add({ leaseWaitMs: run.progress.leaseWaitMs + waitMs });
-  if (taken.kind !== "taken") return { kind: "no-lease", why: taken, waitMs };
+  run.add({ leaseWaitMs: run.progress.leaseWaitMs + world.clock.nowMs() - askedAtMs });
+  if (taken.kind !== "taken") return { kind: "no-lease", why: taken };
 
   const unusedBy = (attempted?: Attempted) =>
     unusedTokens(chargeOf(taken.wanted)?.tokens ?? 0, attempted, burndownFor(step));
@@ -44,7 +43,7 @@ export async function runAttempt(
     // The wait may have been long, or a freeze: a request goes out only for a job that is still ours and not over.
     if (run.cutBy !== undefined) {
       unused = unusedBy();
-      return { kind: "no-lease", why: { kind: "aborted" }, waitMs };
+      return { kind: "no-lease", why: { kind: "aborted" } };
     }
     run.show({ kind: "attempt", step: step.name, attempt, attemptsMax: attemptsPerStepMax });
     const attempted = await ask(run, step, params, taken, attemptMsMax);

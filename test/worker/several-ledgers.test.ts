@@ -90,7 +90,7 @@ describe.each(all.map((full, place) => [full, place] as const))("when %s is full
   });
 
   test("waits there, and holds nothing meanwhile", async () => {
-    const { take, others, out, clock, said, table, over } = someDesks(all);
+    const { take, others, out, clock, said, table, over, noted } = someDesks(all);
     await others(full, 2);
     const waiting = take(wanted(), 5_000);
     await clock.advance(3 * all.length * 2 * wireMs);
@@ -104,8 +104,8 @@ describe.each(all.map((full, place) => [full, place] as const))("when %s is full
     expect(new Set(said().slice(before))).toEqual(new Set([`take ${full}`]));
 
     await table.giveBack({ ledger: full, page: 0 }, ["other-0"]);
-    const taken = await over(waiting);
-    expect(taken).toMatchObject({ kind: "taken", atOnce: false });
+    expect(await over(waiting)).toMatchObject({ kind: "taken" });
+    expect(noted.at(-1)).toMatchObject({ kind: "lease-taken", atOnce: false });
     expect(await out()).toEqual(all.map((ledger) => (ledger === full ? 2 : 1)));
   });
 

@@ -123,8 +123,7 @@ function deskOf(clock: Clock, verbs: Verbs): Desk {
   const take = async (wanted: Wanted, until: { readonly waitMs: number }): Promise<TakenLease | NoLease> => {
     const [ask] = wanted.asks;
     if (ask === undefined) throw new Error("one ledger is all that these know");
-    const askedAtMs = clock.nowMs();
-    const untilMs = askedAtMs + until.waitMs;
+    const untilMs = clock.nowMs() + until.waitMs;
     const newId = clock.newId();
     try {
       for (let round = 0; ; round++) {
@@ -133,14 +132,7 @@ function deskOf(clock: Clock, verbs: Verbs): Desk {
         if (id !== undefined) {
           held.set(id, { ask, takenAtMs: nowMs });
           const lease: Lease = { id, ref: { ledger: ask.ledger, page: 0 }, expiresAtMs: nowMs + leaseMs };
-          return {
-            kind: "taken",
-            wanted,
-            leases: [lease],
-            lost: never,
-            waitMs: nowMs - askedAtMs,
-            atOnce: round === 0,
-          };
+          return { kind: "taken", wanted, leases: [lease], lost: never };
         }
         if (nowMs >= untilMs) return { kind: "full" };
         const pollMs = Math.min(pollMsMax, pollMsBase * 2 ** round) * (0.5 + clock.jitter());
