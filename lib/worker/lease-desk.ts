@@ -140,7 +140,7 @@ export class LeaseDesk {
     let order = asks;
     for (let turn = 0; ; turn += 1) {
       const leases: Lease[] = [];
-      let atOnce = turn === 0;
+      let atOnce = true;
       let refused: { readonly ask: LeaseAsk; readonly why: NoLease } | undefined;
       for (const ask of order) {
         const isFirst = leases.length === 0;
