@@ -120,7 +120,7 @@ const hostileValue: fc.Arbitrary<Written> = fc.oneof(
       nested(198),
       nested(199),
       nested(200),
-      nested(2_000),
+      nested(20_000),
       nested(500, '{"a":', "}"),
       filled(16_384),
       filled(16_385),

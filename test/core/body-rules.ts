@@ -7,7 +7,6 @@ import { layersMax, readBody, readObject } from "../../lib/core/feeds.ts";
 import { contentOf } from "../../lib/core/job.ts";
 import { isObject, parseJson } from "../../lib/core/json.ts";
 import type { Json } from "../../lib/core/json.ts";
-import { isS3Place } from "../../lib/core/s3-place.ts";
 import { arbitraryEnvelope } from "../arbitrary.ts";
 import { anyBody, damagedEnvelope, layer, secret, write, writtenOf } from "./a-body.ts";
 import type { Layer, Written } from "./a-body.ts";
@@ -46,12 +45,18 @@ function checkFault({ field, message }: Fault): void {
   expect(message).not.toContain(secret);
 }
 
+/** With numbers as texts: -0 is 0, and what is beyond all numbers is not null. */
+function spelled(envelope: Envelope): unknown {
+  const text = JSON.stringify(envelope, (_key, value: unknown) => (typeof value === "number" ? `${value}` : value));
+  return JSON.parse(text);
+}
+
 /** It comes back from JSON as the same job. */
 function checkEnvelope(envelope: Envelope): void {
   const again = readBody(encode(envelope));
   if (again.kind !== "envelope") throw new Error(`reads again as ${again.kind}`);
   expect(contentOf(again.envelope)).toBe(contentOf(envelope));
-  expect(encode(again.envelope)).toBe(encode(envelope));
+  expect(spelled(again.envelope)).toEqual(spelled(envelope));
 }
 
 function checkBody(body: string): void {
@@ -81,7 +86,8 @@ function checkBody(body: string): void {
       checkFault(read.fault);
       break;
     case "pointer":
-      expect(isS3Place(read.bucket, read.key)).toBe(true);
+      expect(read.bucket).toMatch(/^[\w.-]+$/);
+      expect(read.key.length > 0 && read.key.isWellFormed()).toBe(true);
       break;
     case "ignore": // and deleted: whatever names a job is none of this
       expect(jobIds).toEqual([]);
@@ -105,7 +111,13 @@ function checkLayers(inner: Written, around: readonly Layer[]): void {
 type Broken = (cases: number) => string | undefined;
 
 function brokenBy<Case>(property: fc.IPropertyWithHooks<Case>): Broken {
-  return (numRuns) => fc.defaultReportMessage(fc.check(property, { numRuns }));
+  return (numRuns) => breachIn(fc.check(property, { numRuns }));
+}
+
+/** The case that was found, with its seed, and what it broke. */
+export function breachIn<Case>(details: fc.RunDetails<Case>): string | undefined {
+  const report = fc.defaultReportMessage(details);
+  return report === undefined ? undefined : `${report}\n\n${String(details.errorInstance)}`;
 }
 
 export const rules: readonly (readonly [says: string, broken: Broken])[] = [

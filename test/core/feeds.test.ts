@@ -132,6 +132,11 @@ describe("an object in S3 is pointed to", () => {
       sns(extended("software.amazon.payloadoffloading.PayloadS3Pointer")),
       pointer("b-1", "k+1"),
     ],
+    [
+      "by the extended client, as text under a key",
+      under("job")(JSON.stringify(extended("software.amazon.payloadoffloading.PayloadS3Pointer"))),
+      pointer("b-1", "k+1"),
+    ],
     ["by the extended client of old", extended("com.amazon.sqs.javamessaging.MessageS3Pointer"), pointer("b-1", "k+1")],
     ["but not by a list that only looks like it", extended("acme.Pointer"), none],
     ["but not without a key", s3(s3Record("")), nowhere],
