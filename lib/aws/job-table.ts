@@ -2,16 +2,20 @@ import {
   BatchGetItemCommand,
   ConditionalCheckFailedException,
   GetItemCommand,
+  QueryCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBClient, ReturnValue } from "@aws-sdk/client-dynamodb";
 import { afterComplete, afterExtend, afterGiveBack } from "../core/claim.ts";
 import type { ClaimAnswer, Completed, JobRow } from "../core/claim.ts";
-import { claimGraceMs } from "../core/limits.ts";
+import { claimGraceMs, sweepLateMs } from "../core/limits.ts";
+import { sweepIndex, sweepShardOf } from "../core/sweep.ts";
+import type { Due } from "../core/sweep.ts";
 import type { Clock, CompleteAsk, JobTable } from "../ports.ts";
 import {
   askCancelIf,
   attributes,
+  claimEarlyIf,
   claimIf,
   completeIf,
   countReleaseIf,
@@ -26,15 +30,23 @@ import {
   progressAttributes,
   replyUnclaimedIf,
   replyUnlessRunningIf,
+  rerunFirstIf,
+  rerunIf,
   rowOf,
   set,
   setProgress,
+  setReplyTo,
   setStage,
   setStep,
+  setSweep,
   states,
   storeReplyIf,
+  sweepFromNow,
+  sweeping,
+  sweptIf,
+  unsweep,
 } from "./job-rows.ts";
-import { keysPerReadMax, mentioned } from "./row.ts";
+import { keysPerReadMax, mentioned, readNumber, readString } from "./row.ts";
 import type { Item } from "./row.ts";
 
 /** A stored reply need not come back over the wire to the one who sent it. */
@@ -42,6 +54,9 @@ const notTheReplyAgain: ReturnValue = "NONE";
 
 const readTriesMax = 8;
 const readPauseMs = 50;
+
+/** Entries of the sweeper's index in one answer. */
+const duePerPage = 100;
 
 /** The job table on DynamoDB: one conditional UpdateItem a verb. Its key is `jobId`, its TTL attribute `ttl`. */
 export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock: Pick<Clock, "sleep">): JobTable {
@@ -108,7 +123,7 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
         "#stageBefore = if_not_exists(#stage, :queued)",
         ...setStage,
       );
-      return update(ask.jobId, claimIf, write, {
+      return update(ask.jobId, ask.early === true ? claimEarlyIf : claimIf, write, {
         ...attributes(ask),
         ...states,
         ...numbers,
@@ -123,7 +138,7 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
       return answer.kind === "taken" ? { kind: "owned", row: answer.row } : afterExtend(answer.row, claim);
     },
 
-    async giveBack(claim, { notBeforeMs, progress, stage }) {
+    async giveBack(claim, { notBeforeMs, progress, stage, replyTo }) {
       const write = set(
         "#state = :queued",
         "#givenBack = if_not_exists(#givenBack, :zero) + :one",
@@ -131,21 +146,32 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
         ...setProgress,
         ...setStage,
         ...setStep(stage),
+        ...setSweep,
+        ...setReplyTo(replyTo),
       );
       const values = { ...states, ...numbers, ...mine(claim), ...progressAttributes(progress) };
       const answer = await update(claim.jobId, giveBackIf, write, {
         ...values,
         ...attributes({ notBeforeMs, ...stage }),
+        ...sweeping(claim.jobId, replyTo),
       });
       const { row } = answer;
-      const back = answer.kind === "taken" || afterGiveBack(row, claim) === "given-back";
+      const back = answer.kind === "taken" || afterGiveBack(row, claim).kind === "given-back";
       return back && row !== undefined ? { kind: "owned", row } : { kind: "lost", row };
     },
 
     async complete(claim, ask) {
-      const write = set("#reply = :reply", "#state = :ended", "#ttl = :ttl", ...setStage, ...setProgress);
-      const values = { ...states, ...mine(claim), ...ending(ask), ...progressAttributes(ask.progress) };
-      return completed(await update(claim.jobId, completeIf, write, values, notTheReplyAgain), ask.reply);
+      const { owed, progress, reply: text } = ask;
+      const end = ["#reply = :reply", "#state = :ended", "#ttl = :ttl", ...setStage, ...setProgress];
+      const values = { ...states, ...mine(claim), ...ending(ask), ...progressAttributes(progress) };
+      const [write, more] =
+        owed === undefined
+          ? [set(...end) + unsweep, {}]
+          : [
+              `${set(...end, ...sweepFromNow)} ADD #unannounced :to`,
+              { ...destination(owed.to), ...attributes({ dueMs: owed.dueMs }), ...sweeping(claim.jobId) },
+            ];
+      return completed(await update(claim.jobId, completeIf, write, { ...values, ...more }, notTheReplyAgain), text);
     },
 
     countRelease(ask) {
@@ -160,10 +186,14 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
         "#lane = :lane",
         "#stage = if_not_exists(#stage, :queued)",
         "#stageAtMs = if_not_exists(#stageAtMs, :nowMs)",
+        "#sweepShard = :sweepShard",
+        "#sweepAtMs = :sweepAtMs",
+        ...setReplyTo(ask.replyTo),
       );
       const abandonedBeforeMs = ask.nowMs - claimGraceMs;
-      const values = { ...attributes(ask), ...states, ...numbers, ...attributes({ abandonedBeforeMs }) };
-      return update(ask.jobId, countReleaseIf, write, values);
+      const sweepAtMs = ask.deadlineAtMs + sweepLateMs;
+      const values = { ...attributes(ask), ...states, ...numbers, ...attributes({ abandonedBeforeMs, sweepAtMs }) };
+      return update(ask.jobId, countReleaseIf, write, { ...values, ...sweeping(ask.jobId, ask.replyTo) });
     },
 
     async storeReply(jobId, ask) {
@@ -178,7 +208,7 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
       );
       const { contentHash } = ask;
       const values = { ...ending(ask), ...progressAttributes(ask.progress), ...attributes({ contentHash }) };
-      return completed(await update(jobId, storeReplyIf, write, values, notTheReplyAgain), ask.reply);
+      return completed(await update(jobId, storeReplyIf, write + unsweep, values, notTheReplyAgain), ask.reply);
     },
 
     async markAnnounced(jobId, to) {
@@ -187,8 +217,41 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
     },
 
     async deferAnnouncement(jobId, to, dueMs) {
-      const write = `${set("#sweepAtMs = :dueMs")} ADD #unannounced :to`;
-      await update(jobId, deferAnnouncementIf, write, { ...destination(to), ...attributes({ dueMs }) }, "NONE");
+      const write = `${set(...sweepFromNow)} REMOVE #sweeps ADD #unannounced :to`;
+      const values = { ...destination(to), ...attributes({ dueMs }), ...sweeping(jobId) };
+      await update(jobId, deferAnnouncementIf, write, values, "NONE");
+    },
+
+    async readDue(shard, beforeMs, after) {
+      const condition = "#sweepShard = :shard AND #sweepAtMs < :beforeMs";
+      const { Items = [], LastEvaluatedKey } = await dynamo.send(
+        new QueryCommand({
+          TableName: tableName,
+          IndexName: sweepIndex.name,
+          KeyConditionExpression: condition,
+          ...mentioned([condition], attributes({ shard, beforeMs })),
+          Limit: duePerPage,
+          ...(after === undefined
+            ? {}
+            : { ExclusiveStartKey: attributes({ sweepShard: sweepShardOf(after.jobId), ...after }) }),
+        }),
+      );
+      return { due: Items.flatMap(dueOf), next: LastEvaluatedKey && dueOf(LastEvaluatedKey)[0] };
+    },
+
+    async sweepAgain({ jobId, sweepAtMs }, dueMs) {
+      const write = set("#sweepAtMs = :dueMs", "#sweeps = if_not_exists(#sweeps, :zero) + :one");
+      await update(jobId, sweptIf, write, { ...numbers, ...attributes({ sweepAtMs, dueMs }) }, "NONE");
+    },
+
+    async swept({ jobId, sweepAtMs }) {
+      await update(jobId, sweptIf, "REMOVE #sweepShard, #sweepAtMs, #sweeps", attributes({ sweepAtMs }), "NONE");
+    },
+
+    async noteRerun(jobId, seen, reruns) {
+      const condition = seen === undefined ? rerunFirstIf : rerunIf;
+      const maps = { reruns: { M: attributes(reruns) }, seen: { M: attributes(seen ?? {}) } };
+      return (await update(jobId, condition, set("#reruns = :reruns"), maps, "NONE")).kind === "taken";
     },
 
     replyUnclaimed: (jobId, ask) => reply(jobId, replyUnclaimedIf, ask),
@@ -222,6 +285,11 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
       return rows;
     },
   };
+}
+
+function dueOf(item: Item): Due[] {
+  const [jobId, sweepAtMs] = [readString(item, "jobId"), readNumber(item, "sweepAtMs")];
+  return jobId === undefined || sweepAtMs === undefined ? [] : [{ jobId, sweepAtMs }];
 }
 
 function completed(answer: ClaimAnswer, reply: string): Completed {

@@ -90,6 +90,12 @@ export interface JobRow extends Progress {
   /** Who could not be told yet, from `sweepAtMs` on the sweeper's to tell. */
   readonly unannounced: readonly ReplyTo[];
   readonly sweepAtMs?: number;
+  /** How often the sweeper has told nobody. */
+  readonly sweeps?: number;
+  /** Who waits for the reply, of a job that was handed back at least once. */
+  readonly replyTo?: ReplyTo;
+  /** Parked messages of this job that were run again, each with the jobId it got. */
+  readonly reruns?: Readonly<Record<string, string>>;
   readonly stage?: string;
   readonly stageAtMs?: number;
   /** Where the last delivery left it when this one took the claim: after a crash, what was in flight. */
@@ -97,6 +103,15 @@ export interface JobRow extends Progress {
   readonly step?: string;
   readonly lane?: Lane;
   readonly worker?: string;
+}
+
+/** A job that has its final reply. */
+export type Answered = JobRow & { readonly reply: string };
+
+export function isAnswered<Row extends { readonly reply?: string }>(
+  row: Row | undefined,
+): row is Row & { readonly reply: string } {
+  return row?.reply !== undefined;
 }
 
 /** What a worker asks of the job table to get the right to run a job. */
@@ -111,10 +126,14 @@ export interface ClaimAsk {
   readonly enqueuedAtMs: number;
   readonly lane: Lane;
   readonly worker: string;
+  /** Also before a requeue's delay has passed: the message will not come again. */
+  readonly early?: boolean;
 }
 
 /** What the count of a release says of its job: all of a claim but the holding. */
-export type ReleaseAsk = Omit<ClaimAsk, "holder" | "heldUntilMs" | "worker">;
+export type ReleaseAsk = Omit<ClaimAsk, "holder" | "heldUntilMs" | "worker" | "early"> & {
+  readonly replyTo?: ReplyTo;
+};
 
 /** The table's answer: the row with our claim on it, or the row that refused (none: the engine could not tell). */
 export type ClaimAnswer =
@@ -144,8 +163,7 @@ export type Verdict =
   | { readonly kind: "conflict" }
   /** Written by a newer worker than this one. */
   | { readonly kind: "newer"; readonly format: number }
-  /** `row.reply` is the final reply. */
-  | { readonly kind: "done"; readonly row: JobRow }
+  | { readonly kind: "done"; readonly row: Answered }
   /** Without `heldUntilMs` the row is corrupt: it does not say until when, so nobody takes it. */
   | { readonly kind: "held"; readonly heldUntilMs?: number }
   | { readonly kind: "not-yet"; readonly notBeforeMs: number }
@@ -166,7 +184,7 @@ export function verdict(answer: ClaimAnswer, ask: ClaimAsk, nowMs: number): Verd
   if (row === undefined) return { kind: "again", why: "lost-row" };
   if (row.contentHash !== undefined && row.contentHash !== ask.contentHash) return { kind: "conflict" };
   if (row.format > rowFormat) return { kind: "newer", format: row.format };
-  if (row.reply !== undefined) return { kind: "done", row };
+  if (isAnswered(row)) return { kind: "done", row };
 
   // A resend is refused by its own success: whether the claim is ours already is read from the row that refused.
   const mine = answer.kind === "taken" || (row.holder === ask.holder && row.state === "running");
@@ -179,10 +197,10 @@ export function verdict(answer: ClaimAnswer, ask: ClaimAsk, nowMs: number): Verd
   return { kind: crashes >= crashesMax ? "poisoned" : "run", claim, row, crashes };
 }
 
-function standsInTheWay(row: JobRow, ask: Pick<ClaimAsk, "nowMs">): Verdict {
+function standsInTheWay(row: JobRow, { early = false, nowMs }: Pick<ClaimAsk, "early" | "nowMs">): Verdict {
   const { heldUntilMs, notBeforeMs } = row;
-  if (isHeld(row, ask.nowMs)) return { kind: "held", ...(heldUntilMs === undefined ? {} : { heldUntilMs }) };
-  if (notBeforeMs !== undefined && notBeforeMs > ask.nowMs) return { kind: "not-yet", notBeforeMs };
+  if (isHeld(row, nowMs)) return { kind: "held", ...(heldUntilMs === undefined ? {} : { heldUntilMs }) };
+  if (!early && notBeforeMs !== undefined && notBeforeMs > nowMs) return { kind: "not-yet", notBeforeMs };
   return { kind: "again", why: "late-copy" };
 }
 
@@ -197,7 +215,7 @@ export function releaseVerdict(answer: ClaimAnswer, ask: ReleaseAsk): ReleaseVer
   if (row === undefined) return { kind: "counted", releases: 1 };
   if (row.contentHash !== undefined && row.contentHash !== ask.contentHash) return { kind: "conflict" };
   if (row.format > rowFormat) return { kind: "newer", format: row.format };
-  if (row.reply !== undefined) return { kind: "done", row };
+  if (isAnswered(row)) return { kind: "done", row };
   const inTheWay = standsInTheWay(row, ask);
   return inTheWay.kind === "held" ? inTheWay : { kind: "counted", releases: row.releases };
 }
@@ -226,12 +244,15 @@ export function afterExtend(row: JobRow | undefined, claim: Claim): Owned {
  * What a refused give-back means. A row that is queued with our fence was given back by an earlier copy of the request;
  * one that is ours still was refused by the cancel flag alone, and its holder writes the reply.
  */
-export function afterGiveBack(row: JobRow | undefined, claim: Claim): "given-back" | "cancelled" | "done" | "lost" {
-  if (row === undefined) return "lost";
-  if (row.reply !== undefined) return "done";
-  if (isHeldBy(row, claim)) return "cancelled";
+export function afterGiveBack(
+  row: JobRow | undefined,
+  claim: Claim,
+): { readonly kind: "given-back" | "cancelled" | "lost" } | { readonly kind: "done"; readonly row: Answered } {
+  if (row === undefined) return { kind: "lost" };
+  if (isAnswered(row)) return { kind: "done", row };
+  if (isHeldBy(row, claim)) return { kind: "cancelled" };
   const ours = row.state === "queued" && row.holder === claim.holder && row.fence === claim.fence;
-  return ours ? "given-back" : "lost";
+  return { kind: ours ? "given-back" : "lost" };
 }
 
 /** What a refused reply means: found stored word for word it is our own, sent twice. */
@@ -241,8 +262,10 @@ export function afterComplete(row: JobRow | undefined, reply: string): "stored" 
 }
 
 /** What a refused reply out of the replies queue means; `again`: nobody can tell yet, or a newer worker wrote the row. */
-export function afterStoreReply(row: JobRow | undefined, contentHash: string): "done" | "conflict" | "again" {
-  if (row === undefined) return "again";
-  if (row.contentHash !== undefined && row.contentHash !== contentHash) return "conflict";
-  return row.reply === undefined ? "again" : "done";
+export function afterStoreReply(
+  row: JobRow | undefined,
+  contentHash: string,
+): { readonly kind: "done"; readonly row: Answered } | { readonly kind: "conflict" } | { readonly kind: "again" } {
+  if (row?.contentHash !== undefined && row.contentHash !== contentHash) return { kind: "conflict" };
+  return isAnswered(row) ? { kind: "done", row } : { kind: "again" };
 }

@@ -136,11 +136,20 @@ export const storeMsMax = 5_000;
 /** Replies that neither the job table nor the replies queue took: a container keeps this much of them, the oldest go. */
 export const keptReplyBytesMax = 8 * 1_048_576;
 
+/** An announcement that failed is the sweeper's to repeat, after this at the earliest. */
+export const announceRetryMs = 5 * 60_000;
+
 /** The reply-store, which empties the replies queue; what it cannot store comes again after `replyStoreRetryS`. */
 export const replyStoreTimeoutMs = 30_000;
 export const replyStoreVisibilityS = (6 * replyStoreTimeoutMs) / 1_000;
 export const replyStoreRetryS = 5;
 export const replyStoreConcurrencyMax = 5;
+
+/** The sweeper looks so often; a job is lost once its deadline is this long past, and a failed announcement waits at most so long. */
+export const sweepEveryMs = 5 * 60_000;
+export const sweepLateMs = 15 * 60_000;
+export const sweepPauseMsMax = 6 * 3_600_000;
+export const sweeperTimeoutMs = 120_000;
 
 /** The stack's bucket: what senders put there for the workers, and the workers for them. */
 export const paramsPrefix = "params/";

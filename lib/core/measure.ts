@@ -72,6 +72,8 @@ export function measurements(event: Noted): readonly Measurement[] {
       ];
     case "reply-store-failed":
       return [count("ReplyStoreFailures", by)];
+    case "reply-via-outbox":
+      return [count("RepliesViaOutbox", by)];
     case "invoked":
       return [ms("BilledWaitMs", event.billedWaitMs, by), ms("OverheadMs", event.overheadMs, by)];
     case "parked":
@@ -81,6 +83,10 @@ export function measurements(event: Noted): readonly Measurement[] {
     case "payload":
     case "stage":
     case "lease-return-failed":
+    case "reply-kept":
+    case "announced":
+    case "announcement-failed":
+    case "reply-dropped":
     case "claim-lost":
     case "bell":
     case "trouble":

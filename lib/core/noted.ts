@@ -2,6 +2,7 @@ import type { Usage } from "./attempt.ts";
 import type { FailureKind } from "./failure.ts";
 import type { JsonObject } from "./json.ts";
 import type { Lane } from "./lane.ts";
+import type { ReplyTo } from "./reply-to.ts";
 import type { ReplyCode, ReplyStatus } from "./reply.ts";
 import type { ParkReason, RequeueCause } from "./settlement.ts";
 
@@ -70,6 +71,15 @@ export type Noted = Tags &
         readonly fallbackUsed: boolean;
       }
     | { readonly kind: "reply-store-failed"; readonly error: string }
+    /** The replies queue has the reply; the reply-store will tell how the job ended. */
+    | { readonly kind: "reply-via-outbox" }
+    /** SQS failed too: this container alone has the reply. */
+    | { readonly kind: "reply-kept"; readonly error: string }
+    /** Too many were kept: the answer is gone, and its job will be asked again. */
+    | { readonly kind: "reply-dropped" }
+    /** Somebody who waits has been told of the stored reply; `gone`: nobody waits there any more. */
+    | { readonly kind: "announced"; readonly by: ReplyTo["kind"]; readonly how: "sent" | "gone" }
+    | { readonly kind: "announcement-failed"; readonly by: ReplyTo["kind"]; readonly error: string }
     | { readonly kind: "claim-lost" }
     | { readonly kind: "bell" }
     /** The invocation is over. `billedWaitMs`: it did nothing but wait; `overheadMs`: neither Bedrock nor waiting. */

@@ -17,7 +17,13 @@ export type RequeueCause =
   | "trouble";
 
 /** Why a message waits in the parked queue for an operator. */
-export type ParkReason = "not_an_envelope" | "invalid_envelope" | "job_id_reused" | "dead_lettered";
+export type ParkReason =
+  | "not_an_envelope"
+  | "invalid_envelope"
+  | "job_id_reused"
+  | "dead_lettered"
+  /** Of the replies queue. */
+  | "not_a_reply";
 
 /** What becomes of a message whose job this delivery does not hold. */
 export type Unclaimed =

@@ -1,9 +1,11 @@
 import type { StageRow } from "../core/stage.ts";
 import { afterComplete, afterExtend, afterGiveBack, isHeldBy, noProgress, storable } from "../core/claim.ts";
 import type { Claim, ClaimAnswer, ClaimAsk, Completed, JobRow, ReleaseAsk } from "../core/claim.ts";
-import { claimGraceMs, rowFormat } from "../core/limits.ts";
+import { claimGraceMs, rowFormat, sweepLateMs } from "../core/limits.ts";
 import { isAmong } from "../core/reply-to.ts";
 import type { ReplyTo } from "../core/reply-to.ts";
+import { sweepShardOf } from "../core/sweep.ts";
+import type { Due } from "../core/sweep.ts";
 import type { CompleteAsk, JobTable } from "../ports.ts";
 
 type Clause = (row: JobRow) => boolean;
@@ -41,6 +43,13 @@ const notAnnounced =
   (to: ReplyTo): Clause =>
   (row) =>
     !isAmong(to, row.announced);
+const dueAsSeen =
+  (sweepAtMs: number): Clause =>
+  (row) =>
+    row.sweepAtMs === sweepAtMs;
+
+/** As many entries of the sweeper's index come in one answer: few, so that tests turn pages. */
+const duePerPage = 3;
 
 /** The job table in memory: each verb is one step that nothing can come between. */
 export interface MemoryJobTable extends JobTable {
@@ -63,6 +72,18 @@ export function createMemoryJobTable(): MemoryJobTable {
 
   const exists: Clause = ({ jobId }) => table.has(jobId);
 
+  function forget(jobId: string, ...names: readonly (keyof JobRow)[]): void {
+    const row = table.get(jobId);
+    if (row === undefined) return;
+    const kept = { ...row };
+    for (const name of names) delete kept[name];
+    table.set(jobId, kept);
+  }
+
+  function unsweep(jobId: string): void {
+    forget(jobId, "sweepAtMs", "sweeps", "replyTo");
+  }
+
   function reply(jobId: string, clauses: readonly Clause[], ask: Omit<CompleteAsk, "progress">): Completed {
     const answer = update(jobId, clauses, (row) => ({ ...ending(ask), format: row.format || rowFormat }));
     return completed(answer, ask.reply);
@@ -70,7 +91,8 @@ export function createMemoryJobTable(): MemoryJobTable {
 
   return {
     async claim(ask) {
-      const clauses = [unanswered, readable, sameContent(ask.contentHash), due(ask.nowMs), free(ask.nowMs)];
+      const clauses = [unanswered, readable, sameContent(ask.contentHash), free(ask.nowMs)];
+      if (ask.early !== true) clauses.push(due(ask.nowMs));
       return update(ask.jobId, [...clauses, heldLongerThanEver(ask.heldUntilMs)], (row) => ({
         ...described(row, ask),
         holder: ask.holder,
@@ -91,21 +113,30 @@ export function createMemoryJobTable(): MemoryJobTable {
       return answer.kind === "taken" ? { kind: "owned", row: answer.row } : afterExtend(answer.row, claim);
     },
 
-    async giveBack(claim, { notBeforeMs, progress, stage }) {
-      const { kind, row } = update(claim.jobId, [unanswered, stillMine(claim), notCancelled], ({ givenBack }) => ({
+    async giveBack(claim, { notBeforeMs, progress, stage, replyTo }) {
+      const clauses = [unanswered, stillMine(claim), notCancelled];
+      const { kind, row } = update(claim.jobId, clauses, ({ givenBack, deadlineAtMs = 0 }) => ({
         state: "queued",
         givenBack: givenBack + 1,
         notBeforeMs,
         ...storable(progress),
         ...staged(stage),
+        sweepAtMs: deadlineAtMs + sweepLateMs,
+        ...named(replyTo),
       }));
-      const back = kind === "taken" || afterGiveBack(row, claim) === "given-back";
+      const back = kind === "taken" || afterGiveBack(row, claim).kind === "given-back";
       return back && row !== undefined ? { kind: "owned", row } : { kind: "lost", row };
     },
 
     async complete(claim, ask) {
-      const write = () => ({ ...ending(ask), ...storable(ask.progress) });
-      const answer = update(claim.jobId, [unanswered, stillMine(claim)], write);
+      const { owed } = ask;
+      const clauses = [unanswered, stillMine(claim)];
+      const answer = update(claim.jobId, clauses, ({ unannounced }) => ({
+        ...ending(ask),
+        ...storable(ask.progress),
+        ...(owed === undefined ? {} : { sweepAtMs: owed.dueMs, unannounced: [...unannounced, owed.to] }),
+      }));
+      if (answer.kind === "taken" && owed === undefined) unsweep(claim.jobId);
       return completed(answer, ask.reply);
     },
 
@@ -118,6 +149,8 @@ export function createMemoryJobTable(): MemoryJobTable {
         state: row.state ?? "queued",
         stage: row.stage ?? "queued",
         stageAtMs: row.stageAtMs ?? ask.nowMs,
+        sweepAtMs: ask.deadlineAtMs + sweepLateMs,
+        ...named(ask.replyTo),
       }));
     },
 
@@ -128,6 +161,7 @@ export function createMemoryJobTable(): MemoryJobTable {
         format: row.format || rowFormat,
         contentHash: ask.contentHash,
       }));
+      if (answer.kind === "taken") unsweep(jobId);
       return completed(answer, ask.reply);
     },
 
@@ -143,6 +177,31 @@ export function createMemoryJobTable(): MemoryJobTable {
         unannounced: [...without(to, unannounced), to],
         sweepAtMs: dueMs,
       }));
+      forget(jobId, "sweeps");
+    },
+
+    async readDue(shard, beforeMs, after) {
+      const entries = [...table.values()].flatMap(({ jobId, sweepAtMs = Infinity }) =>
+        sweepAtMs < beforeMs && sweepShardOf(jobId) === shard ? { jobId, sweepAtMs } : [],
+      );
+      const sorted = entries.toSorted((a, b) => a.sweepAtMs - b.sweepAtMs || (a.jobId < b.jobId ? -1 : 1));
+      const isAfter = ({ jobId, sweepAtMs }: Due) =>
+        after === undefined || sweepAtMs > after.sweepAtMs || (sweepAtMs === after.sweepAtMs && jobId > after.jobId);
+      const page = sorted.filter(isAfter).slice(0, duePerPage);
+      return { due: page, next: page.length < duePerPage ? undefined : page.at(-1) };
+    },
+
+    async sweepAgain({ jobId, sweepAtMs }, dueMs) {
+      update(jobId, [dueAsSeen(sweepAtMs)], ({ sweeps = 0 }) => ({ sweepAtMs: dueMs, sweeps: sweeps + 1 }));
+    },
+
+    async swept({ jobId, sweepAtMs }) {
+      if (table.get(jobId)?.sweepAtMs === sweepAtMs) forget(jobId, "sweepAtMs", "sweeps");
+    },
+
+    async noteRerun(jobId, seen, reruns) {
+      const asSeen: Clause = (row) => JSON.stringify(row.reruns) === JSON.stringify(seen);
+      return update(jobId, [exists, asSeen], () => ({ reruns })).kind === "taken";
     },
 
     replyUnclaimed: async (jobId, ask) => reply(jobId, [(row) => !exists(row)], ask),
@@ -191,6 +250,10 @@ function completed(answer: ClaimAnswer, reply: string): Completed {
 
 function staged({ stage, stageAtMs, step }: StageRow): Partial<JobRow> {
   return { stage, stageAtMs, ...(step === undefined ? {} : { step }) };
+}
+
+function named(replyTo: ReplyTo | undefined): Partial<JobRow> {
+  return replyTo === undefined ? {} : { replyTo };
 }
 
 function without(to: ReplyTo, destinations: readonly ReplyTo[]): readonly ReplyTo[] {

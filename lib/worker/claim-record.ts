@@ -7,9 +7,9 @@ import { bugsMax, holdMs } from "../core/limits.ts";
 import { againDelayS, heldDelayS, notBegunDelayS, notYetDelayS } from "../core/release.ts";
 import type { Settlement, Unclaimed } from "../core/settlement.ts";
 import type { Invocation } from "./invocation.ts";
-import { endedAs, failed } from "./replies.ts";
+import { answeredBefore, endedAs, failed } from "./replies.ts";
 import { hidingFacts, Run } from "./run.ts";
-import { giveBack, settleRun, settleUnclaimed } from "./settle-record.ts";
+import { giveBack, settleAnswered, settleRun, settleUnclaimed } from "./settle-record.ts";
 import type { Settled } from "./settle-record.ts";
 import { isInfrastructure } from "./trouble.ts";
 
@@ -32,6 +32,8 @@ export async function claimRecord(invocation: Invocation, delivery: Delivery, jo
     const run = new Run(invocation, delivery, job, says.claim, says.row, ask.heldUntilMs);
     const settled = await whileRunning(run, async () => {
       world.telemetry.note({ ...run.tags, kind: "claimed", queueMs: Math.max(0, nowMs - job.enqueuedAtMs) });
+      const kept = invocation.worker.kept.of(job.jobId, job.contentHash);
+      if (kept !== undefined && says.kind !== "cancelled") return settleRun(run, answeredBefore(run, kept));
       switch (says.kind) {
         case "cancelled":
           return settleRun(run, endedAs(run, { kind: "cancelled" }));
@@ -113,7 +115,7 @@ export async function settleOthers(
       return hide(invocation, delivery, heldDelayS(hiding), "released");
     case "done":
       telemetry.note({ kind: "duplicate", jobId, lane, why: "done" });
-      return settleUnclaimed(invocation, delivery, { kind: "acknowledge" });
+      return settleAnswered(invocation, delivery, says.row, job.replyTo, { jobId, lane });
     case "held":
       telemetry.note({ kind: "duplicate", jobId, lane, why: "held" });
       return hide(invocation, delivery, heldDelayS({ ...hiding, ...says }), "held");

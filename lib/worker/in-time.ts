@@ -15,7 +15,10 @@ export async function inTime<T>(invocation: Invocation, request: Promise<T>): Pr
   return answer;
 }
 
-/** The same, where there is no going on without an answer. */
+/** How a request is waited for, where whoever sends it has a bound of his own. */
+export type Bound = <T>(act: () => Promise<T>) => Promise<T>;
+
+/** {@link inTime}, where there is no going on without an answer. */
 export async function lastTry<T>(invocation: Invocation, act: () => Promise<T>): Promise<T> {
   const answer = await inTime(invocation, act());
   if (answer === "late") throw new Infrastructure("TooLateAfterTheBell");

@@ -5,6 +5,7 @@ import { closingBellMs, lastCallMs } from "../core/limits.ts";
 import type { World } from "../ports.ts";
 import type { Board } from "./board.ts";
 import type { Crowd } from "./crowd.ts";
+import type { KeptReplies } from "./kept-replies.ts";
 import type { LeaseDesk } from "./lease-desk.ts";
 import { Meter } from "./meter.ts";
 import { Turns } from "./turns.ts";
@@ -17,6 +18,7 @@ export interface Worker {
   readonly world: World;
   readonly board: Board;
   readonly desk: LeaseDesk;
+  readonly kept: KeptReplies;
   readonly crowd: Crowd;
   /** The lane of the queue that feeds this worker. */
   readonly lane: Lane;

@@ -1,12 +1,14 @@
+import { isAnswered } from "../core/claim.ts";
 import { mayRead } from "../core/config.ts";
 import { checkAgainst } from "../core/envelope.ts";
 import type { Envelope, Fault, Read } from "../core/envelope.ts";
 import { readBody, readObject } from "../core/feeds.ts";
 import type { Delivery } from "../core/job.ts";
+import { isAllowed } from "../core/reply-to.ts";
 import { hasCode, replyText, replyTtlS } from "../core/reply.ts";
 import type { Invocation } from "./invocation.ts";
 import { invalidEnvelope } from "./replies.ts";
-import { settleUnclaimed } from "./settle-record.ts";
+import { settleAnswered, settleUnclaimed } from "./settle-record.ts";
 import type { Settled } from "./settle-record.ts";
 
 /** A message that asks for a job, or one that has ended because it does not. */
@@ -21,14 +23,14 @@ export async function openDelivery(invocation: Invocation, delivery: Delivery): 
     case "envelope": {
       const fault = checkAgainst(read.envelope, invocation.worker.config);
       if (fault === undefined) return read;
-      return settled(await answerInvalid(invocation, delivery, read.envelope.jobId, fault));
+      return settled(await answerInvalid(invocation, delivery, { ...read.envelope, fault }));
     }
     case "ignore":
       return settled(await settleUnclaimed(invocation, delivery, { kind: "acknowledge" }));
     case "refused":
       return settled(await refuse(invocation, delivery, read.fault));
     case "invalid":
-      return settled(await answerInvalid(invocation, delivery, read.jobId, read.fault));
+      return settled(await answerInvalid(invocation, delivery, read));
   }
 }
 
@@ -69,22 +71,25 @@ async function refuse(invocation: Invocation, delivery: Delivery, fault: Fault):
 async function answerInvalid(
   invocation: Invocation,
   delivery: Delivery,
-  jobId: string,
-  fault: Fault,
+  { jobId, fault, replyTo }: Omit<Extract<Read, { kind: "invalid" }>, "kind">,
 ): Promise<Settled> {
   const { config, world } = invocation.worker;
   const { messageId, lane } = delivery;
   world.telemetry.note({ kind: "refused", jobId, messageId, lane, field: fault.field });
   const nowMs = world.clock.nowMs();
+  const reply = replyText(invalidEnvelope(invocation.worker, delivery, jobId, fault));
   const answered = await world.jobs.replyUnclaimed(jobId, {
     nowMs,
-    reply: replyText(invalidEnvelope(invocation.worker, delivery, jobId, fault)),
+    reply,
     status: "failed",
     ttlS: replyTtlS(nowMs, config.replies.ttlDays),
   });
   // A copy of an envelope that was refused, or the same message again after a lost answer, has its reply.
-  if (answered.kind === "stored" || hasCode(answered.row?.reply, "invalid_envelope"))
-    return settleUnclaimed(invocation, delivery, { kind: "acknowledge" });
+  const stands = answered.kind === "stored" ? { jobId, reply, announced: [] } : answered.row;
+  if (isAnswered(stands) && hasCode(stands.reply, "invalid_envelope")) {
+    const to = replyTo !== undefined && isAllowed(replyTo, config.replies.allow) ? replyTo : undefined;
+    return settleAnswered(invocation, delivery, stands, to, { jobId, messageId, lane });
+  }
   return settleUnclaimed(invocation, delivery, { kind: "park", reason: "invalid_envelope", detail: faultText(fault) });
 }
 

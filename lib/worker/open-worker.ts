@@ -6,6 +6,7 @@ import type { World } from "../ports.ts";
 import { Board } from "./board.ts";
 import { Crowd } from "./crowd.ts";
 import type { Worker } from "./invocation.ts";
+import { KeptReplies } from "./kept-replies.ts";
 import { LeaseDesk } from "./lease-desk.ts";
 
 /** Who a worker is, and how it names a job's content. */
@@ -24,5 +25,13 @@ export function openWorker(world: World, config: Config, identity: Identity): Wo
     targets: targetsOf(config).map(({ step }) => step),
     models: Object.keys(config.models),
   });
-  return { ...identity, config, world, board, desk: new LeaseDesk(world, board), crowd: new Crowd(world) };
+  return {
+    ...identity,
+    config,
+    world,
+    board,
+    desk: new LeaseDesk(world, board),
+    kept: new KeptReplies(),
+    crowd: new Crowd(world),
+  };
 }

@@ -5,6 +5,7 @@ import { recordsConcurrencyMax } from "../core/limits.ts";
 import { againDelayS, notBegunDelayS } from "../core/release.ts";
 import { atMost } from "./at-most.ts";
 import { startHeartbeat } from "./heartbeat.ts";
+import { flushKept } from "./kept-replies.ts";
 import { openInvocation } from "./invocation.ts";
 import type { Invocation, Worker } from "./invocation.ts";
 import { processRecord } from "./process-record.ts";
@@ -24,6 +25,7 @@ export async function processBatch(worker: Worker, records: readonly Delivery[],
 
   // Sent beside the claims, not before them: no claim need wait for SQS.
   void invocation.visibility.hold(deliveries);
+  invocation.stragglers.push(flushKept(invocation));
   const stopHeartbeat = startHeartbeat(invocation);
   const cancelBell = clock.after(invocation.bellAtMs - clock.nowMs(), () => ringTheBell(invocation));
 

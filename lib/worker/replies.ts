@@ -1,10 +1,13 @@
 import { endings } from "../core/endings.ts";
 import type { Fault } from "../core/envelope.ts";
 import type { Delivery } from "../core/job.ts";
+import type { UnstoredReply } from "../core/outbox.ts";
+import type { Tags } from "../core/noted.ts";
 import type { Step } from "../core/plan.ts";
 import { endingOf, noMeta, replyOf } from "../core/reply.ts";
 import type { Ending, Reply, ReplyError, ReplyMeta } from "../core/reply.ts";
 import type { Settlement } from "../core/settlement.ts";
+import type { World } from "../ports.ts";
 import type { Worker } from "./invocation.ts";
 import type { Run } from "./run.ts";
 
@@ -20,6 +23,13 @@ export function failed(run: Run, error: ReplyError): JobReply {
   return endedAs(run, endingOf(error));
 }
 
+/** The reply that this container kept for the job, with the story that it tells: it was paid for, and is not asked for again. */
+export function answeredBefore(run: Run, kept: UnstoredReply): JobReply {
+  run.add(kept.progress);
+  const reply: Reply = JSON.parse(kept.reply);
+  return { kind: "reply", reply };
+}
+
 /** The reply to an envelope that can be named but not run. */
 export function invalidEnvelope(worker: Worker, delivery: Delivery, jobId: string, fault: Fault): Reply {
   const waitedMs = Math.max(0, worker.world.clock.nowMs() - delivery.enqueuedAtMs);
@@ -32,6 +42,20 @@ export function invalidEnvelope(worker: Worker, delivery: Delivery, jobId: strin
     workerVersion: worker.version,
   };
   return replyOf({ jobId, metadata: {} }, { kind: "failed", error: endings.invalidEnvelope(fault) }, meta);
+}
+
+export function noteReply({ telemetry }: Pick<World, "telemetry">, reply: Reply, tags: Tags): void {
+  const { totalMs, sleptMs, leaseWaitMs, fallbackUsed } = reply.meta;
+  telemetry.note({
+    ...tags,
+    kind: "replied",
+    status: reply.status,
+    ...(reply.status === "succeeded" ? {} : { code: reply.error.code }),
+    totalMs,
+    sleptMs,
+    leaseWaitMs,
+    fallbackUsed,
+  });
 }
 
 function metaOf(run: Run, step: Step | undefined): ReplyMeta {

@@ -1,15 +1,18 @@
-import type { Completed } from "../core/claim.ts";
-import { errorName } from "../core/error-name.ts";
-import { afterGiveBack } from "../core/claim.ts";
+import { afterGiveBack, isAnswered } from "../core/claim.ts";
+import type { Answered } from "../core/claim.ts";
 import type { Delivery } from "../core/job.ts";
-import { storeMsMax, storeRetryMs } from "../core/limits.ts";
+import type { Tags } from "../core/noted.ts";
+import type { ReplyTo } from "../core/reply-to.ts";
 import type { Reply } from "../core/reply.ts";
-import { replyText, replyTtlS } from "../core/reply.ts";
 import type { Settlement, Unclaimed } from "../core/settlement.ts";
+import { announce } from "./announce.ts";
+import type { Announceable } from "./announce.ts";
 import { inTime, lastTry } from "./in-time.ts";
+import { insist } from "./insist.ts";
 import type { Invocation } from "./invocation.ts";
-import { endedAs } from "./replies.ts";
+import { endedAs, noteReply } from "./replies.ts";
 import type { Run } from "./run.ts";
+import { storeReply } from "./store-reply.ts";
 
 /** What the batch response says of a record: deleted by Lambda, or handed out again. */
 export type Settled = "acknowledged" | "again";
@@ -38,7 +41,7 @@ export async function settleUnclaimed(invocation: Invocation, delivery: Delivery
 export async function settleRun(run: Run, settlement: Settlement): Promise<Settled> {
   switch (settlement.kind) {
     case "reply":
-      return storeReply(run, settlement.reply);
+      return settleReply(run, settlement.reply);
     case "requeue":
       return requeue(run, settlement);
     case "lost":
@@ -52,10 +55,24 @@ function lost(run: Run): Settled {
   return "again";
 }
 
-function done(run: Run): Settled {
+function done(run: Run, row: Answered): Promise<Settled> {
   run.invocation.worker.world.telemetry.note({ ...run.tags, kind: "duplicate", why: "done" });
-  run.invocation.visibility.forget(run.delivery);
-  return "acknowledged";
+  return settleAnswered(run.invocation, run.delivery, row, run.job.replyTo, run.tags);
+}
+
+/** Ends a record whose job has its reply: the message goes when he who waits has been told, or the sweeper owes it to him. */
+export async function settleAnswered(
+  invocation: Invocation,
+  delivery: Delivery,
+  reply: Announceable,
+  to: ReplyTo | undefined,
+  tags: Tags,
+): Promise<Settled> {
+  const { kept, world } = invocation.worker;
+  kept.forget(reply.jobId);
+  const isTold = await announce(world, reply, to, tags, (act) => lastTry(invocation, act));
+  invocation.visibility.forget(delivery);
+  return isTold ? "acknowledged" : "again";
 }
 
 /** Gives the claim back. Where the table refuses that, the row says how the record ends instead. */
@@ -68,14 +85,15 @@ export async function giveBack(run: Run, notBeforeMs: number): Promise<Settled |
     (error) => telemetry.note({ ...run.tags, kind: "trouble", what: "give back the claim", error }),
   );
   // Unanswered, the claim lapses by itself; only the progress of this delivery is lost with it.
-  const end = given === undefined || given.kind === "owned" ? "given-back" : afterGiveBack(given.row, run.claim);
-  switch (end) {
+  if (given === undefined || given.kind === "owned") return "given-back";
+  const end = afterGiveBack(given.row, run.claim);
+  switch (end.kind) {
     case "given-back":
-      return end;
+      return end.kind;
     case "cancelled":
       return settleRun(run, endedAs(run, { kind: "cancelled" }));
     case "done":
-      return done(run);
+      return done(run, end.row);
     case "lost":
       return lost(run);
   }
@@ -92,82 +110,31 @@ async function requeue(run: Run, { delayS, cause }: Settlement & { kind: "requeu
   return "again";
 }
 
-/** One conditional write: one winner, ever. */
-async function storeReply(run: Run, reply: Reply): Promise<Settled> {
-  const { telemetry } = run.invocation.worker.world;
+async function settleReply(run: Run, reply: Reply): Promise<Settled> {
+  const { delivery, invocation, job } = run;
+  const { worker } = invocation;
   run.show({ kind: "ended", status: reply.status });
-  const text = await fitForRow(run, reply);
-  const completed = await insist(
-    run,
-    () => complete(run, reply, text),
-    (error) => telemetry.note({ ...run.tags, kind: "reply-store-failed", error }),
-  );
-  if (completed?.kind === "stored") {
-    noteReply(run, reply);
-    run.invocation.visibility.forget(run.delivery);
-    return "acknowledged";
+  const place = await storeReply(run, reply);
+  switch (place.kind) {
+    case "stored":
+      noteReply(worker.world, reply, run.tags);
+      return settleAnswered(
+        invocation,
+        delivery,
+        { jobId: job.jobId, reply: place.text, announced: [] },
+        job.replyTo,
+        run.tags,
+      );
+    case "queued":
+      // The reply-store tells whoever waits.
+      worker.kept.forget(job.jobId);
+      invocation.visibility.forget(delivery);
+      return "acknowledged";
+    case "kept":
+      // The claim lapses, the message comes again, and the reply is there for it.
+      invocation.visibility.forget(delivery);
+      return "again";
+    case "lost":
+      return isAnswered(place.row) ? done(run, place.row) : lost(run);
   }
-  return completed?.row?.reply === undefined ? lost(run) : done(run);
-}
-
-/** A write is tried until it is answered: every 0.5 s for 5 s, or until the bell, and then once more. */
-async function insist<T>(
-  { invocation }: Run,
-  act: () => Promise<T>,
-  failed: (error: string) => void,
-): Promise<T | undefined> {
-  const { clock } = invocation.worker.world;
-  const triedUntilMs = clock.nowMs() + storeMsMax;
-  for (;;) {
-    const isLast = invocation.bellHasRung;
-    try {
-      return await lastTry(invocation, act);
-    } catch (error) {
-      failed(errorName(error));
-      const isOver = invocation.bellHasRung ? isLast : clock.nowMs() + storeRetryMs > triedUntilMs;
-      if (isOver) return undefined;
-      await clock.sleep(storeRetryMs);
-    }
-  }
-}
-
-function complete(run: Run, reply: Reply, text: string): Promise<Completed> {
-  const { config, world } = run.invocation.worker;
-  const nowMs = world.clock.nowMs();
-  return world.jobs.complete(run.claim, {
-    nowMs,
-    reply: text,
-    status: reply.status,
-    ttlS: replyTtlS(nowMs, config.replies.ttlDays),
-    progress: run.progress,
-  });
-}
-
-/** A big output goes to S3 before the row is written; with S3 down it stays inline, while the row takes it. */
-async function fitForRow(run: Run, reply: Reply): Promise<string> {
-  const { config, world } = run.invocation.worker;
-  const text = replyText(reply);
-  if (!("output" in reply) || Buffer.byteLength(text) <= config.replies.inlineBytesMax) return text;
-  try {
-    const { output, ...rest } = reply;
-    const outputRef = await lastTry(run.invocation, () => world.objects.putOutput(reply.jobId, replyText(output)));
-    return replyText({ ...rest, outputRef });
-  } catch (error) {
-    world.telemetry.note({ ...run.tags, kind: "trouble", what: "store the output in S3", error: errorName(error) });
-    return text;
-  }
-}
-
-function noteReply(run: Run, reply: Reply): void {
-  const { totalMs, sleptMs, leaseWaitMs, fallbackUsed } = reply.meta;
-  run.invocation.worker.world.telemetry.note({
-    ...run.tags,
-    kind: "replied",
-    status: reply.status,
-    ...(reply.ok ? {} : { code: reply.error.code }),
-    totalMs,
-    sleptMs,
-    leaseWaitMs,
-    fallbackUsed,
-  });
 }

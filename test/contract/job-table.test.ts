@@ -401,11 +401,11 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
     test("is not for a job of other content, nor for a row of a newer format", async () => {
       await claimed();
       const other = await jobs.storeReply(jobId, { ...unstored, contentHash: "h-2" });
-      expect(other.kind === "lost" && afterStoreReply(other.row, "h-2")).toBe("conflict");
+      expect(other.kind === "lost" && afterStoreReply(other.row, "h-2")).toEqual({ kind: "conflict" });
       jobId = `${jobId}-newer`;
       await put({ jobId, format: 2, state: "queued" });
       const newer = await jobs.storeReply(jobId, unstored);
-      expect(newer.kind === "lost" && afterStoreReply(newer.row, "h-1")).toBe("again");
+      expect(newer.kind === "lost" && afterStoreReply(newer.row, "h-1")).toEqual({ kind: "again" });
       expect((await jobs.read(jobId))?.reply).toBeUndefined();
     });
   });

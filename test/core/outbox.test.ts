@@ -10,7 +10,8 @@ const unstored = (facts: Partial<UnstoredReply> = {}): UnstoredReply => ({
   jobId: "j-1",
   contentHash: "h-1",
   status: "succeeded",
-  reply: '{"jobId":"j-1","ok":true,"status":"succeeded","output":{"text":"Hello Ada"}}',
+  lane: "bg",
+  reply: '{"jobId":"j-1","ok":true,"status":"succeeded","output":{"text":"Hello Ada"},"meta":{}}',
   progress: { ...noProgress, attempts: 2, usage: { ...noProgress.usage, inputTokens: 12 } },
   ...facts,
 });
@@ -29,7 +30,7 @@ describe("a reply in the replies queue", () => {
     );
     fc.assert(
       fc.property(facts, ({ output, ...more }) => {
-        const reply = replyText({ jobId: more.jobId, status: more.status, output });
+        const reply = replyText({ jobId: more.jobId, status: more.status, output, meta: {}, error: {} });
         const sent = unstored({ ...more, reply });
         const message = encodeUnstored(sent);
         expect(message).not.toMatch(/[\uFFFE\uFFFF]/);
@@ -54,16 +55,20 @@ describe("a reply in the replies queue", () => {
     without({ reply: "text" }, "reply"),
     without({ reply: { status: "succeeded" } }, "reply.jobId"),
     without({ reply: { jobId: "j-1", status: "done" } }, "reply.status"),
+    without({ reply: { jobId: "j-1", status: "succeeded" } }, "reply.meta"),
+    without({ reply: { jobId: "j-1", status: "failed", meta: {} } }, "reply.error"),
   ])("names %s where that cannot be read", (field, message) =>
     expect(readUnstored(message)).toEqual({ kind: "fault", field }),
   );
 
-  test.each([{ progress: undefined }, { progress: { attempts: "many", usage: 1 } }, { replyTo: { pigeon: "coo" } }])(
-    "is not kept from its job by %j",
-    (change) => {
-      const read = readUnstored(JSON.stringify({ ...asJson, ...change }));
-      expect(read).toMatchObject({ kind: "reply", unstored: { jobId: "j-1" } });
-      expect(read).not.toHaveProperty("unstored.replyTo");
-    },
-  );
+  test.each([
+    { progress: undefined },
+    { progress: { attempts: "many", usage: 1 } },
+    { replyTo: { pigeon: "coo" } },
+    { lane: "fast" },
+  ])("is not kept from its job by %j", (change) => {
+    const read = readUnstored(JSON.stringify({ ...asJson, ...change }));
+    expect(read).toMatchObject({ kind: "reply", unstored: { jobId: "j-1" } });
+    expect(read).not.toHaveProperty("unstored.replyTo");
+  });
 });

@@ -469,11 +469,14 @@ describe("when what is below fails", () => {
     expect(requests(service)).toHaveLength(1);
   });
 
-  test("a message whose reply cannot be stored is not acknowledged, and is answered when it can be", async () => {
+  test("a message whose reply can be put nowhere is not acknowledged, and is answered when it can be", async () => {
     let isDown = true;
     const service = aService({
       around: (world) =>
-        withJobs(world, { complete: (claim, ask) => (isDown ? down() : world.jobs.complete(claim, ask)) }),
+        withJobs(
+          { ...world, outbox: { ...world.outbox, send: down } },
+          { complete: (claim, ask) => (isDown ? down() : world.jobs.complete(claim, ask)) },
+        ),
     });
     service.send();
     expect(await service.invoke()).toHaveLength(1);

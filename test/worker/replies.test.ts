@@ -1,0 +1,315 @@
+/** What becomes of an answer that was paid for when DynamoDB, SQS or S3 fail while it is in hand. */
+import { describe, expect, test } from "vitest";
+import { keptReplyBytesMax, sqsMessageBytesMax } from "../../lib/core/limits.ts";
+import { createMemoryWorker } from "../../lib/memory/world.ts";
+import type { MemoryWorld } from "../../lib/memory/world.ts";
+import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
+import type { World } from "../../lib/ports.ts";
+import { KeptReplies } from "../../lib/worker/kept-replies.ts";
+import { storeReplies } from "../../lib/worker/store-replies.ts";
+import { a, t0 } from "../a.ts";
+import { aService, config } from "./a-service.ts";
+import type { Service } from "./a-service.ts";
+
+/** A port, or one verb of one. */
+type Below = "jobs" | "leases" | "outbox" | "objects" | "announcer" | "complete";
+
+/** A service whose ports fail as long as they are told to. */
+function frail(facts: Omit<NonNullable<Parameters<typeof aService>[0]>, "around"> = {}) {
+  const down = new Set<Below>();
+  const service = aService({ ...facts, around: (world) => failing(world, down) });
+  return { service, down, around: failing(service.world, down) };
+}
+
+function failing(world: MemoryWorld, down: ReadonlySet<Below>): World {
+  const isDown = (name: string) => [...down].some((below) => below === name);
+  const guard = <Port extends object>(name: Below, port: Port): Port =>
+    new Proxy(port, {
+      get(target, verb, receiver) {
+        const value: unknown = Reflect.get(target, verb, receiver);
+        if (typeof value !== "function") return value;
+        return async (...args: unknown[]): Promise<unknown> => {
+          if (isDown(name) || isDown(String(verb))) throw Object.assign(new Error("down"), { name: "TimeoutError" });
+          return Reflect.apply(value, target, args);
+        };
+      },
+    });
+  return {
+    ...world,
+    jobs: guard("jobs", world.jobs),
+    leases: guard("leases", world.leases),
+    outbox: guard("outbox", world.outbox),
+    objects: guard("objects", world.objects),
+    announcer: guard("announcer", world.announcer),
+  };
+}
+
+/** Feeds the reply-store until the replies queue is empty; answers how often it was invoked. */
+async function store({ world }: Service, seen: World = world, invocationsMax = 50): Promise<number> {
+  const { queue } = world.outbox;
+  for (let invocations = 0; ; invocations += 1) {
+    const nextMs = queue.nextVisibleAtMs();
+    if (queue.depth().visible === 0) {
+      if (nextMs === undefined) return invocations;
+      await world.clock.advance(nextMs - world.clock.nowMs());
+    }
+    if (invocations === invocationsMax) throw new Error(`not empty after ${invocations} invocations`);
+    const received = queue.receive();
+    let again: readonly string[] | undefined;
+    const replyStore = { config, world: { ...seen, queue } };
+    void storeReplies(replyStore, received, world.clock.nowMs() + 30_000).then((ids) => {
+      again = ids;
+    });
+    await world.clock.runUntil(() => again !== undefined);
+    for (const { messageId, receiptHandle } of received) if (!again?.includes(messageId)) queue.delete(receiptHandle);
+  }
+}
+
+const asked = ({ world }: Service, jobId = "j-1") =>
+  world.models.play.record().calls.filter((call) => call.jobId === jobId).length;
+const kinds = ({ world }: Service) => world.noted.map(({ kind }) => kind);
+const noted = ({ world }: Service, kind: string) => world.noted.filter((event) => event.kind === kind);
+const long = (bytes: number): ScriptText => ({
+  latency: 2_000,
+  rules: [{ do: { kind: "answer", content: [{ text: "a".repeat(bytes) }] } }],
+});
+
+describe("an answer that the job table cannot take", () => {
+  test("is in the replies queue before its message goes, and is stored when the table is back", async () => {
+    const { service, down } = frail({ script: { latency: 2_000 } });
+    service.send();
+    service.world.clock.after(1_000, () => down.add("jobs"));
+    expect(await service.invoke()).toEqual([]);
+    expect(service.reply()).toBeUndefined();
+    expect(service.world.outbox.queue.depth().visible).toBe(1);
+    expect(noted(service, "reply-store-failed")).toHaveLength(11);
+    expect(kinds(service)).not.toContain("replied");
+    await store(service);
+    expect(service.reply()).toMatchObject({ ok: true, meta: { attempts: 1 } });
+    expect(service.world.jobs.rows()[0]).toMatchObject({ state: "ended", stage: "succeeded", attempts: 1 });
+    expect(noted(service, "replied")).toMatchObject([{ jobId: "j-1", lane: "bg", status: "succeeded" }]);
+  });
+
+  test("is tried every 5 s for as long as the table is away", async () => {
+    const { service, down, around } = frail({ script: { latency: 2_000 } });
+    service.send();
+    service.world.clock.after(1_000, () => down.add("jobs"));
+    await service.invoke();
+    service.world.clock.after(60_000, () => down.delete("jobs"));
+    expect(await store(service, around)).toBe(13);
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+
+  test("is never asked for again over a minute without DynamoDB, whichever moment of the attempts it begins at", async () => {
+    for (let downAtMs = 500; downAtMs < 16_000; downAtMs += 1_500) {
+      const { service, down } = frail({ lane: "bulk", script: { latency: 15_000 } });
+      for (let jobs = 1; jobs <= 10; jobs += 1) service.send({ jobId: `j-${jobs}` });
+      service.world.clock.after(downAtMs, () => down.add("jobs").add("leases"));
+      service.world.clock.after(downAtMs + 60_000, () => down.clear());
+      await service.invoke();
+      const answered = noted(service, "attempted").length;
+      expect(answered).toBe(10);
+      await service.world.clock.advance(120_000);
+      await store(service);
+      await service.drain();
+      for (let jobs = 1; jobs <= 10; jobs += 1) {
+        expect(service.reply(`j-${jobs}`)).toMatchObject({ ok: true });
+        expect(asked(service, `j-${jobs}`)).toBe(1);
+      }
+    }
+  });
+
+  test("is safe before the invocation ends that the bell catches with it in hand", async () => {
+    const { service, down } = frail({ script: { latency: 24_000 } });
+    service.send();
+    service.world.clock.after(23_000, () => down.add("jobs"));
+    expect(await service.invoke({ timeoutMs: 30_000 })).toEqual([]);
+    expect(service.world.clock.nowMs() - t0).toBeLessThanOrEqual(29_000);
+    expect(kinds(service)).toContain("bell");
+    await store(service);
+    expect(service.reply()).toMatchObject({ ok: true });
+    expect(asked(service)).toBe(1);
+  });
+
+  test("and that no row can hold waits in the replies queue for S3", async () => {
+    const tooBig = 400_000;
+    const { service, down, around } = frail({ script: long(tooBig) });
+    const { jobs } = around;
+    const strict: World = {
+      ...around,
+      jobs: {
+        ...jobs,
+        complete: (claim, ask) => refuseOver(tooBig, ask.reply) ?? jobs.complete(claim, ask),
+        storeReply: (jobId, ask) => refuseOver(tooBig, ask.reply) ?? jobs.storeReply(jobId, ask),
+      },
+    };
+    down.add("objects");
+    service.send();
+    expect(await service.invoke({ worker: createMemoryWorker(strict, config, "bg") })).toEqual([]);
+    service.world.clock.after(20_000, () => down.delete("objects"));
+    await store(service, strict);
+    expect(service.reply()).toMatchObject({ ok: true, outputRef: expect.stringContaining("s3://outputs/") });
+    expect(asked(service)).toBe(1);
+  });
+});
+
+function refuseOver(bytes: number, reply: string): Promise<never> | undefined {
+  if (reply.length < bytes) return undefined;
+  return Promise.reject(Object.assign(new Error("Item size"), { name: "ValidationException" }));
+}
+
+describe("an answer that SQS cannot take either", () => {
+  const paid = async (script: ScriptText = { latency: 2_000 }) => {
+    const it = frail({ script });
+    it.service.send();
+    it.service.world.clock.after(1_000, () => it.down.add("jobs").add("outbox"));
+    expect(await it.service.invoke()).toHaveLength(1);
+    expect(kinds(it.service)).toContain("reply-kept");
+    return it;
+  };
+
+  test("is the answer of the next delivery to this container, which asks no model", async () => {
+    const { service, down } = await paid();
+    down.delete("jobs");
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true, meta: { deliveries: 1, attempts: 1 } });
+    expect(service.world.jobs.rows()[0]).toMatchObject({ attempts: 1 });
+    expect(asked(service)).toBe(1);
+    expect(service.worker.kept.unqueued).toEqual([]);
+  });
+
+  test("stays that over deliveries in which nothing works", async () => {
+    const { service, down } = await paid();
+    down.delete("jobs");
+    down.add("complete");
+    for (let deliveries = 0; deliveries < 3; deliveries += 1) {
+      await service.world.clock.advance(60_000);
+      expect(await service.invoke()).toHaveLength(1);
+    }
+    down.clear();
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true });
+    expect(asked(service)).toBe(1);
+  });
+
+  test("is not asked for again while the replies queue has it and the table does not", async () => {
+    const { service, down } = await paid();
+    down.clear();
+    await service.drain();
+    expect(asked(service)).toBe(1);
+    const before = service.world.jobs.rows();
+    await store(service);
+    expect(service.reply()).toMatchObject({ ok: true });
+    expect(service.world.jobs.rows()).toEqual(before);
+  });
+
+  test("goes to the replies queue beside whatever this container does next", async () => {
+    const { service, down } = await paid();
+    down.clear();
+    await service.world.clock.advance(1_000);
+    service.send({ jobId: "j-2" });
+    await service.invoke();
+    expect(service.worker.kept.unqueued).toEqual([]);
+    await store(service);
+    expect(service.reply()).toMatchObject({ ok: true });
+    expect(service.reply("j-2")).toMatchObject({ ok: true });
+    await service.drain();
+    expect(asked(service)).toBe(1);
+  });
+
+  test("is asked for again where another container gets the message, after the claim has lapsed", async () => {
+    const { service, down } = await paid();
+    down.clear();
+    await service.world.clock.advance(60_000);
+    await service.invoke({ worker: createMemoryWorker(service.world, config, "bg") });
+    expect(service.reply()).toMatchObject({ ok: true });
+    expect(asked(service)).toBe(2);
+  });
+
+  test("keeps no handler waiting beyond its last call, though the replies queue never answers", async () => {
+    const { service, down, around } = await paid();
+    down.clear();
+    const hung: World = { ...around, outbox: { send: () => new Promise(() => undefined) } };
+    const worker = { ...createMemoryWorker(hung, config, "bg"), kept: service.worker.kept };
+    service.send({ jobId: "j-2" });
+    const atMs = service.world.clock.nowMs();
+    expect(await service.invoke({ worker, timeoutMs: 20_000 })).toEqual([]);
+    expect(service.world.clock.nowMs() - atMs).toBe(19_000);
+    expect(service.reply("j-2")).toMatchObject({ ok: true });
+  });
+
+  test("loses to a cancel that came before it could be stored", async () => {
+    const { service, down } = await paid();
+    await service.world.jobs.askCancel("j-1", t0);
+    down.delete("jobs");
+    await service.drain();
+    expect(service.reply()).toMatchObject({ status: "cancelled" });
+    expect(asked(service)).toBe(1);
+  });
+
+  test("and that is too big for a message waits for S3, and no other waits for it", async () => {
+    const big = { when: { jobId: "j-1" }, do: { kind: "answer", content: [{ text: "a".repeat(sqsMessageBytesMax) }] } };
+    const { service, down } = frail({ lane: "bulk", script: { latency: 2_000, rules: [big] } as ScriptText });
+    for (const jobId of ["j-1", "j-2"]) service.send({ jobId });
+    service.world.clock.after(1_000, () => down.add("complete").add("outbox").add("objects"));
+    expect(await service.invoke()).toHaveLength(2);
+    down.delete("outbox");
+    await service.invoke();
+    expect(service.worker.kept.unqueued.map(({ jobId }) => jobId)).toEqual(["j-1"]);
+    down.clear();
+    await service.drain();
+    await store(service);
+    expect(service.reply()).toMatchObject({ outputRef: expect.stringContaining("s3://") });
+    expect(service.reply("j-2")).toMatchObject({ output: {} });
+    expect([asked(service), asked(service, "j-2")]).toEqual([1, 1]);
+  });
+});
+
+describe("a container's memory of replies", () => {
+  const reply = (jobId: string, bytes: number) =>
+    ({ jobId, contentHash: "h-1", status: "succeeded", reply: "a".repeat(bytes), progress: a.row() }) as const;
+  const ids = (kept: KeptReplies) => kept.unqueued.map(({ jobId }) => jobId);
+
+  test("holds 8 MB; the oldest go first, and are named", () => {
+    const kept = new KeptReplies();
+    for (const jobId of ["1", "2", "3", "4"]) expect(kept.keep(reply(jobId, keptReplyBytesMax / 4))).toEqual([]);
+    expect(kept.keep(reply("5", 1)).map(({ jobId }) => jobId)).toEqual(["1"]);
+    expect(kept.keep(reply("6", keptReplyBytesMax / 2)).map(({ jobId }) => jobId)).toEqual(["2", "3"]);
+    expect(ids(kept)).toEqual(["4", "5", "6"]);
+  });
+
+  test("holds the newest, however big", () => {
+    const kept = new KeptReplies();
+    kept.keep(reply("1", 1));
+    expect(kept.keep(reply("2", keptReplyBytesMax + 1)).map(({ jobId }) => jobId)).toEqual(["1"]);
+    expect(ids(kept)).toEqual(["2"]);
+  });
+
+  test("makes room again when one is safe, and counts one that is kept twice once", () => {
+    const kept = new KeptReplies();
+    for (const jobId of ["1", "2", "2", "2"]) expect(kept.keep(reply(jobId, keptReplyBytesMax / 2))).toEqual([]);
+    kept.forget("1");
+    kept.forget("1");
+    expect(kept.keep(reply("3", keptReplyBytesMax / 2))).toEqual([]);
+    expect(ids(kept)).toEqual(["2", "3"]);
+  });
+
+  test("is of a content, not of a name alone", () => {
+    const kept = new KeptReplies();
+    kept.keep(reply("1", 1));
+    expect(kept.of("1", "h-1")).toBeDefined();
+    expect(kept.of("1", "h-2")).toBeUndefined();
+  });
+
+  test("that went is told, and its job is asked again", async () => {
+    const { service, down } = frail({ script: { latency: 2_000 } });
+    service.send();
+    service.world.clock.after(1_000, () => down.add("jobs").add("outbox"));
+    await service.invoke();
+    service.worker.kept.keep(reply("another", keptReplyBytesMax));
+    down.delete("jobs");
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true });
+    expect(asked(service)).toBe(2);
+  });
+});
