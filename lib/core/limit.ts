@@ -1,4 +1,4 @@
-import { headFields } from "./lease.ts";
+import { headFields, laneCap } from "./lease.ts";
 import type { Head, LeaseAsk } from "./lease.ts";
 import { dailyPauseMs, pauseMsMax } from "./limits.ts";
 
@@ -46,14 +46,23 @@ export function pauseDay(head: Head | undefined, nowMs: number): Head | undefine
   return pause(head, untilMs);
 }
 
-/** The head raised by time, while `out` leases are out. Undefined: not now. */
-export function raise(head: Head | undefined, bounds: LimitBounds, out: number, nowMs: number): Head | undefined {
+/**
+ * The head raised by time, while `out` leases are out; `share`: of the lane that looks, which alone can fill no more.
+ * Undefined: not now.
+ */
+export function raise(
+  head: Head | undefined,
+  bounds: LimitBounds,
+  out: number,
+  nowMs: number,
+  share = 1,
+): Head | undefined {
   const { cutAtMs = -Infinity, raisedAtMs = -Infinity, cutFrom = Infinity, ...rest } = head ?? {};
   const seen = limitOf(head, bounds);
   if (seen >= bounds.limitMax) return undefined;
   if (nowMs - cutAtMs < raiseAfterCutMs || nowMs - raisedAtMs < raiseEveryMs) return undefined;
-  // A limit that nobody uses says nothing about whether a higher one would hold.
-  if (out * 2 < seen) return undefined;
+  // A limit of which not half is used says nothing about whether a higher one would hold.
+  if (out * 2 < laneCap(seen, share)) return undefined;
 
   const lim = Math.min(bounds.limitMax, seen + Math.max(1, Math.floor(seen / 20)));
   const raised: Head = { ...rest, ...(head?.cutAtMs === undefined ? {} : { cutAtMs }), lim, raisedAtMs: nowMs };

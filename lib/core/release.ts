@@ -10,6 +10,8 @@ import {
   requeueDeadlineLeftMsMin,
   requeueMsBase,
   sqsHiddenSMax,
+  turnMsBase,
+  turnMsMax,
 } from "./limits.ts";
 import type { RequeueCause } from "./settlement.ts";
 
@@ -38,14 +40,22 @@ export function requeueDelayS(
     readonly knownWaitMs?: number;
   },
 ): number {
-  const waitMs = sane(at.knownWaitMs, unknownWaitMs(at.requeues));
+  const isShared =
+    at.cause === "paused" || at.cause === "quota" || (at.cause === "capacity" && at.knownWaitMs !== undefined);
+  const waitMs = Math.max(sane(at.knownWaitMs, unknownWaitMs(at.requeues)), isShared ? turnMs(at.receives) : 0);
   const cappedMs = Math.min(waitMs, sane(at.deadlineLeftMs, 0) / 4, pauseMsMax);
   // All who waited for one pause, ours or the server's, would come back at its end: they are spread over as long again.
-  const paused =
-    at.cause === "paused" || at.cause === "quota" || (at.cause === "capacity" && at.knownWaitMs !== undefined);
-  const spread = paused ? 1 : 0.2;
+  const spread = isShared ? 1 : 0.2;
   const delayS = hiddenS(cappedMs * (1 + spread * dice(at)), at);
   return Math.min(delayS, Math.floor(sane(at.deadlineLeftMs, 0) / 1_000));
+}
+
+/**
+ * The wait that a clock or a pause tells is that of the first in the line, and told to all: whoever has come in vain
+ * before comes later each time, or a backlog would use up its receives within minutes.
+ */
+function turnMs(receives: number): number {
+  return Math.min(turnMsBase * 2 ** Math.max(0, sane(receives, 1) - 1), turnMsMax);
 }
 
 /** The wait of which nothing is known doubles with every requeue. */

@@ -232,7 +232,7 @@ export class LeaseLine {
   async #considerRaise(ask: LeaseAsk, out: number): Promise<void> {
     const nowMs = this.#world.clock.nowMs();
     const bounds = this.#board.bounds(ask);
-    const changed = await this.#board.changeHead(this.#ledger, (head) => raise(head, bounds, out, nowMs));
+    const changed = await this.#board.changeHead(this.#ledger, (head) => raise(head, bounds, out, nowMs, ask.share));
     if (changed === undefined) return;
     const [from, to] = [limitOf(changed.seen, bounds), limitOf(changed.next, bounds)];
     this.#world.telemetry.note({ ...stepParts(this.#ledger), kind: "limit-raised", from, to });

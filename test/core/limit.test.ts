@@ -136,6 +136,12 @@ describe("a raise by time", () => {
     expect(raise(head, bounds, out, t0)).toEqual(after && { ...after, raisedAtMs: t0 }),
   );
 
+  test("asks a lane with a small share for half of what it may hold: alone it can fill no more", () => {
+    expect(raise({ lim: 10 }, bounds, 4, t0, 0.4)).toMatchObject({ lim: 11 });
+    expect(raise({ lim: 10 }, bounds, 2, t0, 0.4)).toMatchObject({ lim: 11 });
+    expect(raise({ lim: 10 }, bounds, 1, t0, 0.4)).toBeUndefined();
+  });
+
   test("never passes the maximum, and always raises", () => {
     fc.assert(
       fc.property(anyHead, anyBounds, fc.nat(200), (head, limits, out) => {
