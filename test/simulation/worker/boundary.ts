@@ -146,15 +146,19 @@ const wireFaults: Readonly<Partial<Record<FaultKind, WireFault>>> = {
 async function askModel(call: Call, container: Container, stage: Stage, act: Act): Promise<unknown> {
   const [request, signal] = call.args;
   if (!isRequest(request) || !(signal instanceof AbortSignal)) throw new Error(`${call.name} is no call of Models`);
-  const gone = AbortSignal.any([signal, container.death]);
-  if (call.name === "models.ask") return await ask(call, request, gone, container, stage, act);
+  const client = container.clientOf(signal);
+  const gone = client.signal;
   try {
+    if (call.name === "models.ask") return await ask(call, request, gone, container, stage, act);
     const kind = modelFault(call);
     await stage.pause(kind === "slow" ? 1_500 : kind === "hang" ? Infinity : 2, gone);
     const isFailure = kind !== undefined && kind !== "slow";
     return isFailure ? { kind: "unknown", name: providerError(kind, "").name } : await act([request, gone]);
-  } catch {
+  } catch (error) {
+    if (call.name === "models.ask") throw error;
     return { kind: "unknown", name: "Aborted" };
+  } finally {
+    client.close();
   }
 }
 

@@ -58,6 +58,21 @@ export class Container {
     this.#death.abort("the container died");
   }
 
+  /** The client of a request: it goes when the signal fires, or with its container. */
+  clientOf(signal: AbortSignal): { readonly signal: AbortSignal; close(): void } {
+    const gone = new AbortController();
+    const sources = [signal, this.death];
+    const leave = () => gone.abort(signal.reason ?? this.death.reason);
+    if (sources.some(({ aborted }) => aborted)) leave();
+    for (const source of sources) source.addEventListener("abort", leave);
+    return {
+      signal: gone.signal,
+      close: () => {
+        for (const source of sources) source.removeEventListener("abort", leave);
+      },
+    };
+  }
+
   /** Resolves when its code may go on: at once, after a thaw, or never. */
   async awake(): Promise<void> {
     while (this.isFrozen && !this.isDead) await this.#true.sleep(this.#frozenUntilMs - this.#true.nowMs());

@@ -45,7 +45,7 @@ export type Moment = { readonly atMs: number } & (
   | { readonly kind: "asked"; readonly call: Call; readonly jobId: string; readonly step: string; readonly live: Page }
   /** It has left Bedrock: `answered`, or the client has gone, or an error. */
   | { readonly kind: "left"; readonly call: Call; readonly outcome: string }
-  | { readonly kind: "crashed"; readonly container: string }
+  | { readonly kind: "crashed"; readonly container: string; readonly why: "fault" | "timeout" | "poison" }
   | { readonly kind: "froze"; readonly container: string; readonly untilMs: number }
   | { readonly kind: "began"; readonly container: string; readonly invocation: number; readonly endsAtMs: number }
   | {
@@ -68,6 +68,8 @@ export interface History {
   readonly moments: readonly Moment[];
   /** By message: its place among the scenario's. */
   readonly messages: ReadonlyMap<string, number>;
+  /** The most leases of each ledger, of all configs at work. */
+  readonly limits: ReadonlyMap<string, number>;
   /** Calls by boundary. */
   readonly counts: ReadonlyMap<string, number>;
   readonly end: {
@@ -85,4 +87,10 @@ export interface History {
 
 export function momentsOf<Kind extends Moment["kind"]>(history: History, kind: Kind): readonly MomentOf<Kind>[] {
   return history.moments.filter((moment): moment is MomentOf<Kind> => moment.kind === kind);
+}
+
+/** Of a claim, an ask, a request: whatever names a job. */
+export function jobIdOf([asked]: readonly unknown[]): string {
+  if (typeof asked !== "object" || asked === null || !("jobId" in asked)) return "";
+  return typeof asked.jobId === "string" ? asked.jobId : "";
 }

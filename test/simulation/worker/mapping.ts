@@ -1,3 +1,4 @@
+import type { Config } from "../../../lib/core/config.ts";
 import { deliveryOf } from "../../../lib/core/batch.ts";
 import type { Delivery } from "../../../lib/core/job.ts";
 import type { Lane } from "../../../lib/core/lane.ts";
@@ -11,12 +12,14 @@ import { boundary } from "./boundary.ts";
 import { Container } from "./container.ts";
 import type { Stage } from "./stage.ts";
 
-/** What stands in for the World or the worker in a test of the judges. */
+/** What is otherwise than it should be, in a test of the judges. */
 export interface Mutant {
-  readonly world?: (world: World, stage: Stage) => World;
+  /** The World itself, behind the wire. */
+  readonly world?: (world: World) => World;
+  /** The World as the worker has it, before the wire. */
+  readonly view?: (world: World) => World;
   readonly handler?: typeof processBatch;
-  /** Deletes whatever was delivered, or nothing, instead of what was not reported. */
-  readonly deletes?: (messageId: string, again: ReadonlySet<string>) => boolean;
+  readonly receivesMax?: number;
 }
 
 interface Sandbox {
@@ -32,6 +35,8 @@ export class Mapping {
   readonly #mutant: Mutant;
   readonly #skewMs: number;
   readonly #idle: Sandbox[] = [];
+  /** The configs at work, for the next sandboxes: one that dies is followed by one of its version. */
+  readonly #configs: Config[];
   #made = 0;
   #busy = 0;
   #isLooking = false;
@@ -44,6 +49,8 @@ export class Mapping {
     this.#queue = stage.queueOf(lane);
     this.#skewMs = skewMs;
     this.#mutant = mutant;
+    const { concurrency, configs } = stage.scenario;
+    this.#configs = Array.from({ length: concurrency }, (_, index) => configs[index % configs.length] ?? configs[0]);
   }
 
   get isQuiet(): boolean {
@@ -75,9 +82,9 @@ export class Mapping {
   }
 
   async #invoke(received: readonly ReceivedMessage[]): Promise<void> {
-    const { clock } = this.#stage;
+    const { clock, scenario } = this.#stage;
     this.#busy += 1;
-    const sandbox = this.#idle.pop() ?? this.#open();
+    const sandbox = (this.#configs.length > 0 ? undefined : this.#idle.shift()) ?? this.#open();
     const { container, worker } = sandbox;
     const invocation = this.#stage.nextInvocation();
     for (const { messageId, receiptHandle } of received) {
@@ -85,7 +92,7 @@ export class Mapping {
       this.#stage.see({ kind: "received", messageId, container: container.name, invocation });
     }
 
-    const timeoutMs = this.#stage.scenario.timeoutMs ?? laneLimits[this.#lane].functionTimeoutMs;
+    const timeoutMs = scenario.timeoutMs ?? laneLimits[this.#lane].functionTimeoutMs;
     this.#stage.see({ kind: "began", container: container.name, invocation, endsAtMs: clock.nowMs() + timeoutMs });
     const nowMs = worker.world.clock.nowMs();
     const records = received.map((record) => deliveryOf(record, this.#lane, nowMs));
@@ -97,7 +104,8 @@ export class Mapping {
       this.#stage.see({ kind: "returned", container: container.name, invocation, left, ...threw });
     }
     if (ended.kind === "returned") this.#delete(received, new Set(ended.again));
-    if (!container.isDead) this.#idle.push(sandbox);
+    if (container.isDead) this.#configs.push(worker.config);
+    else this.#idle.push(sandbox);
     this.#busy -= 1;
     this.look();
   }
@@ -108,7 +116,7 @@ export class Mapping {
     const killed = new Promise<{ readonly kind: "killed" }>((resolve) => {
       container.death.addEventListener("abort", () => resolve({ kind: "killed" }));
     });
-    const cancelKill = this.#stage.clock.after(timeoutMs, () => void this.#stage.crash(container));
+    const cancelKill = this.#stage.clock.after(timeoutMs, () => void this.#stage.crash(container, "timeout"));
     const ended = await Promise.race([
       killed,
       handle(worker, records, endsAtMs).then(
@@ -121,9 +129,8 @@ export class Mapping {
   }
 
   #delete(received: readonly ReceivedMessage[], again: ReadonlySet<string>): void {
-    const deletes = this.#mutant.deletes ?? (() => false);
     for (const { messageId, receiptHandle } of received) {
-      if (again.has(messageId) && !deletes(messageId, again)) continue;
+      if (again.has(messageId)) continue;
       this.#queue.delete(receiptHandle);
       this.#stage.see({ kind: "deleted", messageId });
     }
@@ -135,8 +142,9 @@ export class Mapping {
     const skewMs = [0, this.#skewMs, -this.#skewMs][number % 3] ?? 0;
     const container = new Container(`${this.#lane}-${number}`, this.#lane, clock, skewMs);
     const shared = { ...world, queue: this.#queue };
-    const seen = boundary(this.#mutant.world?.(shared, this.#stage) ?? shared, container, this.#stage);
-    const config = scenario.configs[number % scenario.configs.length] ?? scenario.configs[0];
+    const wire = boundary(this.#mutant.world?.(shared) ?? shared, container, this.#stage);
+    const seen = this.#mutant.view?.(wire) ?? wire;
+    const config = this.#configs.shift() ?? scenario.configs[0];
     const identity = { lane: this.#lane, name: container.name, version: "0", digest: (text: string) => text };
     return { container, worker: openWorker(seen, config, identity) };
   }

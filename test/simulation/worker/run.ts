@@ -26,7 +26,7 @@ const quietMs = faultMs.late + Math.max(leaseMs, laneLimits.bulk.attemptMsMax) +
 
 /** Runs a scenario until every message has gone, and on until whatever was left behind must have lapsed. */
 export async function run(scenario: Scenario, trouble: Trouble = calm, mutant: Mutant = {}): Promise<History> {
-  const stage = new Stage(scenario, trouble.faults, trouble.seed);
+  const stage = new Stage(scenario, trouble.faults, trouble.seed, mutant.receivesMax);
   const { clock, world } = stage;
   const used = lanes.filter((lane) => scenario.sends.some((send) => send.lane === lane));
   const mappings = used.map((lane) => new Mapping(lane, stage, trouble.skewMs, mutant));
@@ -52,6 +52,7 @@ export async function run(scenario: Scenario, trouble: Trouble = calm, mutant: M
     faults: trouble.faults,
     moments: stage.moments,
     messages: stage.messages,
+    limits: stage.limits,
     counts: stage.counts,
     end: {
       atMs: clock.nowMs(),

@@ -3,11 +3,9 @@ import type { ConfigInput } from "../../../lib/config.ts";
 import type { Config } from "../../../lib/core/config.ts";
 import type { JsonObject } from "../../../lib/core/json.ts";
 import type { ScriptText } from "../../../lib/memory/bedrock-script.ts";
+import { t0 } from "../../a.ts";
+import { answerMark, promptMark } from "./marks.ts";
 import type { Scenario, Send } from "./scenario.ts";
-
-/** They stand in every prompt and every answer, and nowhere else. */
-export const promptMark = "the-prompt-is-nobodys-business";
-export const answerMark = "nor-is-the-answer";
 
 const params = { messages: [{ role: "user", content: [{ text: promptMark }] }] };
 
@@ -41,7 +39,14 @@ function scriptOf(facts: Partial<ScriptText> = {}): ScriptText {
 }
 
 function job(jobId: string, asks: JsonObject = {}, facts: Partial<Send> = {}): Send {
-  const body = JSON.stringify({ jobId, model: "fast", op: "converse", params, ...asks });
+  const { params: asked = params, ...others } = asks;
+  const body = JSON.stringify({
+    jobId,
+    model: "fast",
+    op: "converse",
+    ...(asked === null ? {} : { params: asked }),
+    ...others,
+  });
   return { lane: "bg", atMs: 0, jobId, body, fates: ["succeeded"], ...facts };
 }
 
@@ -49,6 +54,196 @@ function scenario(facts: Pick<Scenario, "name" | "sends"> & Partial<Scenario>): 
   return { configs: [configOf()], script: scriptOf(), concurrency: 2, ...facts };
 }
 
+const [second, minute] = [1_000, 60_000];
+const everywhere = { modelId: "*" };
+
 export const scenarios: readonly Scenario[] = [
-  scenario({ name: "one job somebody waits for", sends: [job("j-1", {}, { lane: "rt" })] }),
+  scenario({ name: "one job that somebody waits for", sends: [job("j-1", {}, { lane: "rt" })] }),
+
+  scenario({
+    name: "one job that is tried again",
+    sends: [job("j-1", { op: "invoke_model" })],
+    script: scriptOf({ rules: [{ when: { nth: { to: 2 } }, do: { kind: "fail", error: "overloaded" } }] }),
+  }),
+
+  scenario({
+    name: "a batch of five",
+    sends: [1, 2, 3, 4, 5].map((number) => job(`j-${number}`)),
+  }),
+
+  scenario({
+    name: "copies of one message, in a batch and after it",
+    sends: [0, 0, 300, 3_000].map((atMs) => job("j-1", {}, { atMs })),
+    batchSize: 2,
+  }),
+
+  scenario({
+    name: "a chain of fallbacks",
+    sends: [job("j-1"), job("j-2", { op: "converse_stream" })],
+    script: scriptOf({
+      rules: [
+        { when: { region: "us-west-2", modelId: "amazon.*" }, do: { kind: "fail", error: "denied" } },
+        { when: { region: "us-east-1", nth: { to: 5 } }, do: { kind: "stream-error", error: "stream" } },
+      ],
+    }),
+  }),
+
+  scenario({
+    name: "requeues while everything is throttled",
+    sends: [job("j-1"), job("j-2", { operation: "summarise" })],
+    script: scriptOf({
+      rules: [{ when: { toMs: 25 * second }, do: { kind: "fail", error: "throttled", retryAfter: "9" } }],
+    }),
+  }),
+
+  scenario({
+    name: "a breaker opens, and a probe closes it",
+    sends: [0, 100, 20_000, 45_000].map((atMs, number) =>
+      job(`j-${number}`, { model: "fast@west", fallback: "none" }, { atMs }),
+    ),
+    script: scriptOf({
+      latency: 300,
+      rules: [{ when: { toMs: 40 * second }, do: { kind: "fail", error: "internal" } }],
+    }),
+    batchSize: 1,
+  }),
+
+  scenario({
+    name: "several limits, and the quota of a minute",
+    sends: [1, 2, 3, 4].map((number) => job(`j-${number}`, { operation: "summarise" })),
+    configs: [
+      configOf(
+        {
+          operations: { summarise: { limitMax: 2 } },
+          quotaGroups: { nova: { limitMax: 3 } },
+          global: { limitMax: 3 },
+        },
+        { quotaGroup: "nova", requestsPerMinute: 30, tokensPerMinute: 9_000 },
+      ),
+    ],
+    batchSize: 2,
+  }),
+
+  scenario({
+    name: "lanes share a small limit",
+    sends: [
+      ...[1, 2, 3].map((number) => job(`bulk-${number}`, { fallback: "none", model: "fast@west" }, { lane: "bulk" })),
+      ...[1, 2].map((number) =>
+        job(`rt-${number}`, { fallback: "none", model: "fast@west" }, { lane: "rt", atMs: 900 * number }),
+      ),
+    ],
+    configs: [configOf({ lanes: { bulk: { share: 0.5 } } }, { limit: { start: 2, max: 2 } })],
+  }),
+
+  scenario({
+    name: "a poison job beside healthy ones",
+    sends: [job("j-1"), job("poison", {}, { fates: ["failed: worker_crashed"] }), job("j-2")],
+    poison: "poison",
+  }),
+
+  scenario({
+    name: "cancelled while running, while waiting, and before it came",
+    sends: [
+      job("running", { model: "fast@east" }, { fates: ["cancelled"] }),
+      job("waiting", { model: "smart", fallback: "none" }, { fates: ["cancelled"] }),
+      job("early", {}, { atMs: 40 * second, fates: ["cancelled"] }),
+    ],
+    script: scriptOf({
+      rules: [
+        { when: { modelId: "anthropic.*" }, do: { kind: "fail", error: "throttled", retryAfter: "600" } },
+        { when: {}, do: { kind: "hang" } },
+      ],
+    }),
+    cancels: [
+      { jobId: "running", atMs: 5 * second },
+      { jobId: "waiting", atMs: 12 * second },
+      { jobId: "early", atMs: 20 * second },
+    ],
+  }),
+
+  scenario({
+    name: "a deadline that comes first",
+    sends: [
+      job("asking", { deadlineAt: t0 + 4 * second }, { fates: ["expired"] }),
+      job(
+        "backing-off",
+        { model: "smart", deadlineAt: t0 + 30 * second },
+        { fates: ["failed: circuit_open", "failed: provider_error", "failed: no_capacity", "expired"] },
+      ),
+      job("over", { deadlineAt: t0 + second }, { atMs: 2 * second, fates: ["expired"] }),
+    ],
+    script: scriptOf({
+      rules: [
+        { when: { modelId: "anthropic.*" }, do: { kind: "fail", error: "unavailable" } },
+        { when: everywhere, do: { kind: "hang" } },
+      ],
+    }),
+  }),
+
+  scenario({
+    name: "a model that only newer workers know",
+    sends: [
+      job("j-1", { model: "novel" }),
+      job(
+        "nobody-knows",
+        { model: "fats", deadlineAt: t0 + 2 * minute },
+        { fates: ["failed: model_not_configured", "expired"] },
+      ),
+    ],
+    configs: [
+      configOf({
+        models: { fast: { targets: { west: target("us-west-2") } }, novel: { targets: { west: target("us-west-2") } } },
+      }),
+      configOf(),
+    ],
+    batchSize: 1,
+  }),
+
+  scenario({
+    name: "damaged messages beside good ones",
+    sends: [
+      job("j-1", {}, { fates: ["succeeded", "failed: invalid_envelope"] }),
+      { lane: "bg", atMs: 0, body: '{"jobId":"torn', fates: ["parked: not_an_envelope"] },
+      job("invalid", { modle: "fast" }, { fates: ["failed: invalid_envelope"] }),
+      job("j-1", { modle: "fast" }, { atMs: 100, fates: ["parked: invalid_envelope", "failed: invalid_envelope"] }),
+      job("j-1", { model: "smart" }, { atMs: 200, fates: ["parked: job_id_reused", "failed: invalid_envelope"] }),
+      job("j-2"),
+    ],
+  }),
+
+  scenario({
+    name: "params and outputs that lie in S3",
+    sends: [
+      job("j-1", { params: null, paramsRef: "s3://prompts/good" }),
+      job("missing", { params: null, paramsRef: "s3://prompts/nothing" }, { fates: ["failed: params_missing"] }),
+      job("junk", { params: null, paramsRef: "s3://prompts/junk" }, { fates: ["failed: params_missing"] }),
+    ],
+    configs: [configOf({ replies: { inlineBytesMax: 100 } })],
+    objects: { good: JSON.stringify(params), junk: "{" },
+  }),
+
+  scenario({
+    name: "a model that hangs until the bell",
+    sends: [job("j-1", {}, { fates: ["succeeded", "failed: attempt_timeout"] }), job("j-2", { model: "smart" })],
+    timeoutMs: 20 * second,
+    script: scriptOf({ rules: [{ when: { toMs: 30 * second, modelId: "amazon.*" }, do: { kind: "hang" } }] }),
+  }),
+
+  scenario({
+    name: "an answer that takes a minute and a half",
+    sends: [job("j-1")],
+    script: scriptOf({ latency: 90 * second }),
+  }),
+
+  scenario({
+    name: "what an operator sets",
+    sends: [0, 3, 12, 25, 26].map((atS) => job(`j-${atS}`, {}, { atMs: atS * second })),
+    overrides: [
+      { atMs: 2 * second, kind: "lane", name: "bg", override: { pausedUntilMs: t0 + 10 * second } },
+      { atMs: 8 * second, kind: "ledger", name: "fast@west", override: { out: true } },
+      { atMs: 18 * second, kind: "ledger", name: "fast@west", override: { limit: 1 } },
+      { atMs: 18 * second, kind: "model", name: "fast", override: { chain: ["smart", "fast@east"] } },
+      { atMs: 60 * second, kind: "ledger", name: "fast@west" },
+    ],
+  }),
 ];

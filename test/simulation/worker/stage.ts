@@ -15,9 +15,10 @@ import type { ModelRequest } from "../../../lib/ports.ts";
 import { t0 } from "../../a.ts";
 import { never } from "./container.ts";
 import type { Container } from "./container.ts";
-import { faultMs, faultText } from "./faults.ts";
+import { faultMs } from "./faults.ts";
 import type { Fault, FaultKind } from "./faults.ts";
-import type { Call, Moment } from "./history.ts";
+import { jobIdOf } from "./history.ts";
+import type { Call, Moment, MomentOf } from "./history.ts";
 import type { Scenario } from "./scenario.ts";
 
 type Unseen<M = Moment> = M extends Moment ? Omit<M, "atMs"> : never;
@@ -45,10 +46,12 @@ export class Stage {
   readonly #rows = new Map<string, JobRow>();
   readonly #parked = new Map<Lane, number>();
   readonly #open = new Map<Call, string>();
+  readonly #receivesMax: number | undefined;
   #calls = 0;
   #invocations = 0;
 
-  constructor(scenario: Scenario, faults: readonly Fault[], seed: number) {
+  constructor(scenario: Scenario, faults: readonly Fault[], seed: number, receivesMax?: number) {
+    this.#receivesMax = receivesMax;
     this.scenario = scenario;
     const [first] = scenario.sends;
     this.world = createMemoryWorld({ startMs: t0, lane: first?.lane ?? "bg", seed, script: scenario.script });
@@ -73,7 +76,10 @@ export class Stage {
   queueOf(lane: Lane): MemoryQueue {
     const made =
       this.#queues.get(lane) ??
-      createMemoryQueue(this.clock, { visibilityS: queueVisibilityS(lane), receivesMax: laneLimits[lane].receivesMax });
+      createMemoryQueue(this.clock, {
+        visibilityS: queueVisibilityS(lane),
+        receivesMax: this.#receivesMax ?? laneLimits[lane].receivesMax,
+      });
     this.#queues.set(lane, made);
     return made;
   }
@@ -136,8 +142,8 @@ export class Stage {
     return ++this.#invocations;
   }
 
-  crash(container: Container): Promise<never> {
-    if (!container.isDead) this.see({ kind: "crashed", container: container.name });
+  crash(container: Container, why: MomentOf<"crashed">["why"] = "fault"): Promise<never> {
+    if (!container.isDead) this.see({ kind: "crashed", container: container.name, why });
     container.crash();
     return never;
   }
@@ -185,7 +191,7 @@ export class Stage {
 
   async asked(call: Call, { jobId = "", step }: ModelRequest, container: Container): Promise<void> {
     this.see({ kind: "asked", call, jobId, step: step.name, live: await this.leasesOf(step.name) });
-    if (jobId === this.scenario.poison) this.clock.after(50, () => void this.crash(container));
+    if (jobId === this.scenario.poison) this.clock.after(50, () => void this.crash(container, "poison"));
   }
 
   left(call: Call, outcome: string): void {
@@ -205,7 +211,7 @@ export class Stage {
 
   /** What happens at the moment of a call, and not to it. */
   #outside({ met, args, lane }: Call): void {
-    const jobId = jobIdIn(args) ?? this.scenario.sends[0]?.jobId;
+    const jobId = jobIdOf(args) || this.scenario.sends[0]?.jobId;
     if (met.includes("early")) this.#showAll(lane);
     if (met.includes("copy"))
       this.send(
@@ -243,24 +249,6 @@ export class Stage {
   }
 }
 
-export function unmet(faults: readonly Fault[], moments: readonly Moment[]): readonly string[] {
-  const met = new Set(
-    moments.flatMap((moment) =>
-      moment.kind === "called"
-        ? moment.call.met.map((kind) => faultText({ ...moment.call, call: moment.call.name, kind }))
-        : [],
-    ),
-  );
-  return faults.map(faultText).filter((text) => !met.has(text));
-}
-
 function isPageRef(value: unknown): value is PageRef {
   return typeof value === "object" && value !== null && "ledger" in value && "page" in value;
-}
-
-/** Of a claim, an ask, a request: whatever names a job. */
-function jobIdIn(args: readonly unknown[]): string | undefined {
-  const [first] = args;
-  if (typeof first !== "object" || first === null || !("jobId" in first)) return undefined;
-  return typeof first.jobId === "string" ? first.jobId : undefined;
 }

@@ -10,8 +10,9 @@ export class Tally {
   readonly #calls = new Map<string, number>(boundaries().map((name) => [name, 0]));
   readonly #faults = new Map<string, number>();
 
-  add({ moments }: History): void {
+  add({ moments }: History, isBroken: boolean): void {
     this.runs += 1;
+    if (isBroken) this.broken += 1;
     for (const moment of moments) {
       if (moment.kind !== "called") continue;
       const { name, met } = moment.call;

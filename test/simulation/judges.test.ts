@@ -1,0 +1,21 @@
+import { describe, expect, test } from "vitest";
+import { laws } from "./worker/invariants.ts";
+import { culprits } from "./worker/mutants.ts";
+import { calm } from "./worker/run.ts";
+import { scenarios } from "./worker/scenarios.ts";
+import { walk } from "./worker/walk.ts";
+
+describe("the judges of a simulated run find", () => {
+  test.each(culprits)("$says", async ({ law, scenario: name, faults = [], mutant }) => {
+    const scenario = scenarios.find((one) => one.name === name);
+    if (scenario === undefined) throw new Error(`no scenario is called "${name}"`);
+    const { breaches } = await walk(scenario, { ...calm, faults }, mutant);
+    expect(breaches.map((breach) => breach.law.law)).toContain(law);
+    // Without its mutation the same run is good.
+    expect((await walk(scenario, { ...calm, faults })).breaches).toEqual([]);
+  });
+
+  test("every kind of breach that they know", () => {
+    expect(new Set(culprits.map(({ law }) => law))).toEqual(new Set(laws.map(({ law }) => law)));
+  });
+});

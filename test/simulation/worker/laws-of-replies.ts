@@ -1,0 +1,161 @@
+import { claimGraceMs, crashesMax } from "../../../lib/core/limits.ts";
+import { isHeldBy } from "../../../lib/core/claim.ts";
+import type { Claim } from "../../../lib/core/claim.ts";
+import { endOf, fateOf, replyOf } from "./fate.ts";
+import { jobIdOf, momentsOf } from "./history.ts";
+import type { History } from "./history.ts";
+import { skewMsMax } from "./laws.ts";
+import type { Found, Law } from "./laws.ts";
+import { answerMark, promptMark } from "./marks.ts";
+
+const everyMessageEnds: Law = {
+  law: "1",
+  says: "every message that reached a worker ends in a final reply of its job, or parked",
+  atEnd(history) {
+    const found = [...history.messages].flatMap(([messageId, index]): Found[] => {
+      const about = history.scenario.sends[index]?.jobId ?? messageId;
+      return fateOf(history, messageId) === undefined ? [{ about, says: "its message has no end" }] : [];
+    });
+    const { stuck, waiting } = history.end;
+    if (stuck !== undefined) found.push({ about: `${waiting} messages`, says: stuck });
+    return found;
+  },
+};
+
+const repliesStay: Law = {
+  law: "2",
+  says: "a final reply is never changed, and never stored twice",
+  at(moment) {
+    if (moment.kind !== "row") return undefined;
+    const { before, after } = moment;
+    if (before?.reply === undefined || before.reply === after.reply) return undefined;
+    return { about: after.jobId, says: "its reply was changed" };
+  },
+};
+
+const deletesLast: Law = {
+  law: "3",
+  says: "no message is deleted before its reply is stored, or the message parked",
+  at(moment, { parked, rows }, { messages, scenario }) {
+    if (moment.kind !== "deleted" || parked.has(moment.messageId)) return undefined;
+    const jobId = scenario.sends[messages.get(moment.messageId) ?? -1]?.jobId;
+    if (jobId !== undefined && rows.get(jobId)?.reply !== undefined) return undefined;
+    return { about: jobId ?? moment.messageId, says: "its message was deleted with nothing to show for it" };
+  },
+};
+
+const boughtOnce: Law = {
+  law: "7",
+  says: "what is stored is never asked for again; what was received, only after its claim lapsed",
+  at(moment, { rows, received }) {
+    // As the code calls it: what a freeze does to a request on its way out is nobody's fault.
+    if (moment.kind !== "called" || moment.call.name !== "models.ask") return undefined;
+    const jobId = jobIdOf(moment.call.args);
+    if (rows.get(jobId)?.reply !== undefined) return { about: jobId, says: "was asked for though it is answered" };
+    const { heldUntilMs = -Infinity, state } = received.get(jobId) ?? {};
+    const hasLapsed = state !== "queued" && moment.atMs >= heldUntilMs + claimGraceMs - skewMsMax;
+    if (hasLapsed) return undefined;
+    return { about: jobId, says: "was asked for again though its answer was received" };
+  },
+};
+
+const ownersOnly: Law = {
+  law: "8",
+  says: "a stale owner changes nothing",
+  at(moment) {
+    if (moment.kind !== "row" || moment.before === undefined) return undefined;
+    const { call, before } = moment;
+    const about = before.jobId;
+    if (call?.name === "jobs.claim") {
+      const isHeld =
+        before.state === "running" && (before.heldUntilMs ?? Infinity) > moment.atMs - claimGraceMs + skewMsMax;
+      return isHeld ? { about, says: "was claimed from the one who held it" } : undefined;
+    }
+    const [claim] = call?.args ?? [];
+    if (call === undefined || !isClaim(claim) || isHeldBy(before, claim)) return undefined;
+    return { about, says: `was changed by ${call.name} of ${call.container}, who does not hold it` };
+  },
+};
+
+const patienceIsNoFault: Law = {
+  law: "9",
+  says: "no healthy job is parked because it waited, and none has crashed that did not",
+  atEnd(history) {
+    const { end, messages, scenario } = history;
+    const sendOf = (messageId: string) => scenario.sends[messages.get(messageId) ?? -1];
+    const dead = momentsOf(history, "dead-lettered").map(({ messageId }) => ({
+      about: sendOf(messageId)?.jobId ?? messageId,
+      says: "was parked by SQS",
+    }));
+    const parked = momentsOf(history, "parked").flatMap(({ messageId, reason }): Found[] => {
+      const send = sendOf(messageId);
+      if (send?.jobId === undefined || send.fates.includes(`parked: ${reason}`)) return [];
+      return [{ about: send.jobId, says: `was parked: ${reason}` }];
+    });
+    const crashed = end.rows
+      .filter((row) => endOf(row) === "failed: worker_crashed" && lapses(history, row.jobId) < crashesMax)
+      .map(({ jobId }) => ({ about: jobId, says: "is said to have crashed more often than it can have" }));
+    return [...dead, ...parked, ...crashed];
+  },
+};
+
+/** What may have kept a delivery from giving its claim back. */
+function lapses(history: History, jobId: string): number {
+  if (history.scenario.poison === jobId) return Infinity;
+  const deaths = momentsOf(history, "crashed").length + momentsOf(history, "froze").length;
+  return deaths + history.faults.filter(({ call }) => call.startsWith("jobs.")).length;
+}
+
+const neighboursAreStrangers: Law = {
+  law: "11",
+  says: "a bad record never changes the fate of another",
+  atEnd(history) {
+    const { faults, messages, scenario } = history;
+    return [...messages].flatMap(([messageId, index]): Found[] => {
+      const send = scenario.sends[index];
+      const fate = fateOf(history, messageId);
+      if (send === undefined || fate === undefined || fate === send.fates[0]) return [];
+      const { fates, jobId = messageId, lane } = send;
+      const isCancelled = momentsOf(history, "cancel").some((moment) => moment.jobId === jobId);
+      // Whoever waits for an answer hears soon that there is none; trouble makes it so.
+      const isExcused =
+        faults.length > 0 && (fates.includes(fate) || lane === "rt" || (isCancelled && fate === "cancelled"));
+      return isExcused ? [] : [{ about: jobId, says: `ended as ${fate}, and should as ${fates.join(" or ")}` }];
+    });
+  },
+};
+
+const outOfSight: Law = {
+  law: "12",
+  says: "payloads never appear in logs, metrics or errors",
+  at(moment) {
+    if (moment.kind !== "noted") return undefined;
+    const { container, event } = moment;
+    return isMarked(event) ? { about: container, says: `noted a payload with ${event.kind}` } : undefined;
+  },
+  atEnd: ({ end }) =>
+    end.rows.flatMap((row) => {
+      const error = replyOf(row)?.error;
+      return isMarked(error) ? [{ about: row.jobId, says: "has a payload in its error" }] : [];
+    }),
+};
+
+function isMarked(value: unknown): boolean {
+  const text = JSON.stringify(value) ?? "";
+  return text.includes(promptMark) || text.includes(answerMark);
+}
+
+function isClaim(value: unknown): value is Claim {
+  return typeof value === "object" && value !== null && "holder" in value && "fence" in value && "jobId" in value;
+}
+
+export const lawsOfReplies: readonly Law[] = [
+  everyMessageEnds,
+  repliesStay,
+  deletesLast,
+  boughtOnce,
+  ownersOnly,
+  patienceIsNoFault,
+  neighboursAreStrangers,
+  outOfSight,
+];
