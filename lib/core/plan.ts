@@ -20,7 +20,7 @@ export interface Step {
   /** Sent as the ceiling of every request. */
   readonly maxTokens: number;
   readonly serviceTier?: ServiceTier;
-  /** Skipped while its ledger is known to have no room for this lane. */
+  /** Skipped where it has no lease to spare at once: nobody waits for one. */
   readonly requireHeadroom: boolean;
   readonly contextWindow?: number;
   /** Its prompts are counted, not only estimated. */
@@ -138,6 +138,7 @@ export type SkipReason =
   | { readonly kind: "taken-out" }
   | { readonly kind: "breaker-open"; readonly untilMs: number }
   | { readonly kind: "paused"; readonly untilMs: number }
+  /** It requires headroom, and the first look at its ledger found none. */
   | { readonly kind: "no-headroom" }
   | { readonly kind: "op-not-served" }
   | { readonly kind: "feature-missing"; readonly feature: Feature }
@@ -165,8 +166,6 @@ export interface StepFacts {
   /** The end of the breaker's opening: from then on a probe may go. */
   readonly breakerUntilMs?: number;
   readonly pausedUntilMs?: number;
-  /** Leases that the ledger has left for this lane. */
-  readonly room?: number;
   /** Steps behind this one in the chain. */
   readonly stepsAfter: readonly Step[];
   /** The largest window that has refused this prompt in this delivery. */
@@ -177,11 +176,10 @@ export interface StepFacts {
 
 /** Why this step is not tried now; undefined: it is. The first reason that applies is told. */
 export function skipReason(step: Step, facts: StepFacts): SkipReason | undefined {
-  const { need, nowMs, breakerUntilMs, pausedUntilMs, room } = facts;
+  const { need, nowMs, breakerUntilMs, pausedUntilMs } = facts;
   if (facts.takenOut === true) return { kind: "taken-out" };
   if (breakerUntilMs !== undefined && breakerUntilMs > nowMs) return { kind: "breaker-open", untilMs: breakerUntilMs };
   if (pausedUntilMs !== undefined && pausedUntilMs > nowMs) return { kind: "paused", untilMs: pausedUntilMs };
-  if (step.requireHeadroom && room !== undefined && room <= 0) return { kind: "no-headroom" };
   if (!step.ops.includes(need.op)) return { kind: "op-not-served" };
   const feature = need.features.find((it) => step.lacks.includes(it));
   if (feature !== undefined) return { kind: "feature-missing", feature };

@@ -124,6 +124,8 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
     if (tried.kind === "no-lease") {
       if (tried.why.kind === "aborted") continue; // whatever cut the wait stands in endedMeanwhile
       if (tried.why.kind === "infra") throw new Infrastructure("LeaseTableUnreachable", tried.why.error);
+      if (step.requireHeadroom && tried.why.kind === "full")
+        return leave(run, attempt, { step: step.name, kind: "skipped", reason: { kind: "no-headroom" } });
       return leave(run, attempt, withoutLease(step.name, tried.why));
     }
 

@@ -200,10 +200,6 @@ describe("a step is skipped", () => {
     ["not when a probe may go", {}, { breakerUntilMs: t0 }, undefined],
     ["while its ledger is paused", {}, { pausedUntilMs: t0 + 1 }, { kind: "paused", untilMs: t0 + 1 }],
     ["not when the pause is over", {}, { pausedUntilMs: t0 }, undefined],
-    ["without headroom, if it needs some", { requireHeadroom: true }, { room: 0 }, { kind: "no-headroom" }],
-    ["not with a lease to spare", { requireHeadroom: true }, { room: 1 }, undefined],
-    ["not when nobody knows", { requireHeadroom: true }, {}, undefined],
-    ["not for headroom that it does not need", {}, { room: 0 }, undefined],
     ["when it does not serve the op", { ops: ["invoke_model"] }, {}, { kind: "op-not-served" }],
     [
       "when it lacks a feature",
@@ -259,19 +255,17 @@ describe("a step is skipped", () => {
   ])("%s", (_says, step, facts, reason) => expect(skipReason(a.step(step), { ...calm, ...facts })).toEqual(reason));
 
   test("for the first reason of several, in the contract's order", () => {
-    const worst: Partial<Step> = { requireHeadroom: true, ops: [], lacks: ["tools"], typicalMs: 1e9, contextWindow: 1 };
+    const worst: Partial<Step> = { ops: [], lacks: ["tools"], typicalMs: 1e9, contextWindow: 1 };
     const facts: StepFacts = {
       ...calm,
       need: { ...need, features: ["tools"] },
       breakerUntilMs: t0 + 1,
       pausedUntilMs: t0 + 1,
-      room: 0,
       tooLongFor: 1,
     };
     const mended: [Partial<Step>, Partial<StepFacts>][] = [
       [{}, { breakerUntilMs: t0 }],
       [{}, { pausedUntilMs: t0 }],
-      [{}, { room: 1 }],
       [{ ops: ["converse"] }, {}],
       [{ lacks: [] }, {}],
       [{ typicalMs: 1 }, {}],
@@ -285,7 +279,6 @@ describe("a step is skipped", () => {
     expect(told).toEqual([
       "breaker-open",
       "paused",
-      "no-headroom",
       "op-not-served",
       "feature-missing",
       "too-slow",

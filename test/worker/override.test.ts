@@ -287,6 +287,19 @@ describe("a limit that an operator lowers", () => {
     expect(again).toEqual(["taken", once]);
   });
 
+  test("and does so again when it was lifted in between", async () => {
+    const { tell, put, take } = aDesk(64);
+    await put(0, 0);
+    await put(1, 0);
+    await tell(10);
+    expect(await take()).toBe("taken");
+    await tell();
+    expect(await take()).toBe("taken");
+    await put(0, 30);
+    await tell(10);
+    for (let tries = 0; tries < 8; tries += 1) expect(await take()).toBe("full");
+  });
+
   test("counts out what has lapsed, which nobody else would reclaim", async () => {
     const { tell, put, take, clock } = aDesk(64);
     await put(0, 30, t0 + 30_000);

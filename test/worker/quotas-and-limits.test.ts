@@ -217,3 +217,43 @@ describe("limits over several targets", () => {
     expect(it.world.noted.find(({ kind }) => kind === "lease-refused")).toMatchObject({ reason: "operation" });
   });
 });
+
+describe("a step that requires headroom", () => {
+  const dear = target({ modelId: "anthropic.claude-haiku-v1:0", limit: { start: 1, max: 1 } });
+  const wary = checkConfig({
+    models: {
+      fast: { targets: { west: target() }, fallback: [{ step: "dear@west", requireHeadroom: true }] },
+      dear: { targets: { west: dear } },
+    },
+  });
+  const run = async (freeAfterMs: number) => {
+    const it = aService({
+      lane: "rt",
+      config: wary,
+      script: {
+        rules: [{ when: { modelId: "amazon.*" }, do: { kind: "fail", error: "throttled", retryAfter: "50" } }],
+      },
+    });
+    const { leases, clock } = it.world;
+    const ref = { ledger: "dear@west", page: 0 };
+    await leases.createPage(ref);
+    await leases.take(ref, ["another"], 1, clock.nowMs() + 600_000);
+    clock.after(freeAfterMs, () => void leases.giveBack(ref, ["another"]));
+    it.send();
+    await it.invoke();
+    return it;
+  };
+
+  test("is skipped while there is none, for nobody waits there", async () => {
+    const it = await run(600_000);
+    expect(it.world.noted).toContainEqual(
+      expect.objectContaining({ kind: "step-skipped", target: "west", model: "dear", reason: "no-headroom" }),
+    );
+    expect(it.reply()?.meta.leaseWaitMs).toBe(0);
+  });
+
+  test("is tried again when there may be some", async () => {
+    const it = await run(1_000);
+    expect(it.reply()).toMatchObject({ ok: true, meta: { model: "dear" } });
+  });
+});
