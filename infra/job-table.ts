@@ -1,7 +1,8 @@
 import { RemovalPolicy } from "aws-cdk-lib";
-import { AttributeType, BillingMode, Table, TableEncryption } from "aws-cdk-lib/aws-dynamodb";
+import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } from "aws-cdk-lib/aws-dynamodb";
 import type { TableProps } from "aws-cdk-lib/aws-dynamodb";
 import { Construct } from "constructs";
+import { sweepIndex } from "../lib/core/sweep.ts";
 
 /** What both tables have in common: paid by request, restorable, and hard to delete unless they are to go with the stack. */
 export function tableProps(key: string, removalPolicy: RemovalPolicy): TableProps {
@@ -16,12 +17,18 @@ export function tableProps(key: string, removalPolicy: RemovalPolicy): TableProp
   };
 }
 
-/** One row a job: claim, budgets, stage and the reply. */
+/** One row a job: claim, budgets, stage and the reply. Its index holds the rows that the sweeper is to look at, and no other. */
 export class JobTable extends Construct {
   readonly table: Table;
 
   constructor(scope: Construct, id: string, removalPolicy: RemovalPolicy) {
     super(scope, id);
     this.table = new Table(this, "Table", tableProps("jobId", removalPolicy));
+    this.table.addGlobalSecondaryIndex({
+      indexName: sweepIndex.name,
+      partitionKey: { name: sweepIndex.partitionKey, type: AttributeType.STRING },
+      sortKey: { name: sweepIndex.sortKey, type: AttributeType.NUMBER },
+      projectionType: ProjectionType.KEYS_ONLY,
+    });
   }
 }

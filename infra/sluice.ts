@@ -104,8 +104,9 @@ export class Sluice extends Construct {
   /** What a worker may do, besides receiving its lane's messages and logging. */
   private grant(worker: WorkerFunction): void {
     const { role } = worker;
-    this.jobTable.table.grants.actions(role, "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem");
-    this.leaseTable.table.grants.actions(role, "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem");
+    // The table's own grants would name its index too, which is the sweeper's alone.
+    const tables = [this.jobTable, this.leaseTable].map(({ table }) => table.tableArn);
+    worker.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"], ...tables);
     worker.allow(["sqs:SendMessage"], this.parked.queue.queueArn, this.repliesQueue.queue.queueArn);
     for (const statement of modelStatements(this, this.config)) role.addToPrincipalPolicy(statement);
 

@@ -12,6 +12,7 @@ import type { OverrideAsk, OverrideRows } from "./core/override.ts";
 import type { Step } from "./core/plan.ts";
 import type { ReplyTo } from "./core/reply-to.ts";
 import type { StageRow } from "./core/stage.ts";
+import type { Due } from "./core/sweep.ts";
 
 /**
  * The World: all that the worker asks of what is outside, in domain words. Every port has an adapter on AWS and one in
@@ -68,6 +69,14 @@ export interface JobTable {
   markAnnounced(jobId: string, to: ReplyTo): Promise<void>;
   /** An announcement that failed, for the sweeper to repeat from `dueMs` on; one that was made meanwhile stays made. */
   deferAnnouncement(jobId: string, to: ReplyTo, dueMs: number): Promise<void>;
+  /** The sweeper's index: a page of a shard, the longest due first. What it says may be a moment old. */
+  readDue(shard: string, beforeMs: number, after?: Due): Promise<DuePage>;
+  /** The sweeper has told nobody: it looks again at `dueMs`. Whoever has put the row in anew meanwhile is obeyed. */
+  sweepAgain(due: Due, dueMs: number): Promise<void>;
+  /** Out of the sweeper's index, unless somebody has put the row in anew meanwhile. */
+  swept(due: Due): Promise<void>;
+  /** Under which jobIds a job's parked messages were run again; false: the row has gone, or holds others than were seen. */
+  noteRerun(jobId: string, seen: JobRow["reruns"], reruns: NonNullable<JobRow["reruns"]>): Promise<boolean>;
   /** Sets the cancel flag of a running job. */
   askCancel(jobId: string, nowMs: number): Promise<ClaimAnswer>;
   /** Consistent. */
@@ -81,6 +90,14 @@ export interface GiveBackAsk {
   readonly notBeforeMs: number;
   readonly progress: Progress;
   readonly stage: StageRow;
+  /** Who waits for the reply. */
+  readonly replyTo?: ReplyTo;
+}
+
+/** Without `next` there are no more. */
+export interface DuePage {
+  readonly due: readonly Due[];
+  readonly next: Due | undefined;
 }
 
 export interface CompleteAsk {
@@ -91,6 +108,8 @@ export interface CompleteAsk {
   /** Epoch seconds after which the row may go. */
   readonly ttlS: number;
   readonly progress: Progress;
+  /** Written with the reply, by one whose message will not come again: who is told, by the sweeper from `dueMs` on. */
+  readonly owed?: { readonly to: ReplyTo; readonly dueMs: number };
 }
 
 /** Without a claim: what it names is the content that was answered. */
@@ -184,8 +203,12 @@ export interface Queue {
   hide(entries: readonly Hide[]): Promise<readonly Hidden[]>;
   /** About how many messages of the queue are in flight: in a worker's hands, or hidden. */
   countHidden(): Promise<number>;
-  /** Sends the body to the parked queue with its reason. */
-  park(message: { readonly messageId: string; readonly body: string }, reason: string, detail: string): Promise<void>;
+  /** Sends the body to the parked queue with its reason, and where it belongs, as far as that is known. */
+  park(
+    message: { readonly messageId: string; readonly body: string; readonly lane?: Lane; readonly jobId?: string },
+    reason: string,
+    detail: string,
+  ): Promise<void>;
 }
 
 export interface Hide {

@@ -1,12 +1,13 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { noProgress, progressFrom, storable } from "../core/claim.ts";
 import type { Claim, JobRow, Progress } from "../core/claim.ts";
-import { parseJson } from "../core/json.ts";
+import { isObject, parseJson } from "../core/json.ts";
 import { isLane } from "../core/lane.ts";
-import { claimGraceMs, rowFormat } from "../core/limits.ts";
+import { claimGraceMs, rowFormat, sweepLateMs } from "../core/limits.ts";
 import { readReplyTo, replyToText } from "../core/reply-to.ts";
 import type { ReplyTo } from "../core/reply-to.ts";
 import type { StageRow } from "../core/stage.ts";
+import { sweepShardOf } from "../core/sweep.ts";
 import type { CompleteAsk } from "../ports.ts";
 import { attribute, readNumber, readString } from "./row.ts";
 import type { Item } from "./row.ts";
@@ -27,8 +28,10 @@ const stillMine = "#holder = :holder AND #fence = :fence AND #state = :running";
 const running = "#state = :running";
 const notCancelled = "attribute_not_exists(#cancelAskedAtMs)";
 const notAnnounced = "NOT contains(#announced, :toText)";
+const neverRunAgain = "attribute_not_exists(#reruns)";
 
 export const claimIf = all(unanswered, readable, sameContent, due, free, heldLongerThanEver);
+export const claimEarlyIf = all(unanswered, readable, sameContent, free, heldLongerThanEver);
 export const extendIf = all(unanswered, stillMine, "#heldUntilMs < :heldUntilMs");
 export const giveBackIf = all(unanswered, stillMine, notCancelled);
 export const completeIf = all(unanswered, stillMine);
@@ -39,9 +42,16 @@ export const storeReplyIf = all(unanswered, readable, sameContent);
 export const markAnnouncedIf = exists;
 export const deferAnnouncementIf = all(exists, notAnnounced);
 export const askCancelIf = all(exists, unanswered, running);
+export const sweptIf = "#sweepAtMs = :sweepAtMs";
+export const rerunFirstIf = all(exists, neverRunAgain);
+export const rerunIf = "#reruns = :seen";
 
 export const setProgress = Object.keys(noProgress).map((name) => `#${name} = :${name}`);
 export const setStage = ["#stage = :stage", "#stageAtMs = :stageAtMs"];
+/** From its first requeue on a job is the sweeper's to end, should its message be lost. Costs nothing to one that has none. */
+export const setSweep = ["#sweepShard = :sweepShard", "#sweepAtMs = #deadlineAtMs + :sweepLateMs"];
+export const sweepFromNow = ["#sweepShard = :sweepShard", "#sweepAtMs = :dueMs"];
+export const unsweep = " REMOVE #sweepShard, #sweepAtMs, #sweeps, #replyTo";
 
 export const states = attributes({ queued: "queued", running: "running", ended: "ended" });
 export const numbers = attributes({ zero: 0, one: 1, format: rowFormat });
@@ -73,6 +83,9 @@ export function rowOf(item: Item): JobRow {
     ...present("holder", readString(item, "holder")),
     ...present("reply", readString(item, "reply")),
     ...present("sweepAtMs", readNumber(item, "sweepAtMs")),
+    ...present("sweeps", readNumber(item, "sweeps")),
+    ...present("replyTo", readReplyTo(parseJson(readString(item, "replyTo") ?? ""))),
+    ...present("reruns", texts(readString(item, "reruns"))),
     ...present("stage", readString(item, "stage")),
     ...present("stageBefore", readString(item, "stageBefore")),
     ...present("step", readString(item, "step")),
@@ -90,6 +103,26 @@ function present<K extends string, V>(key: K, value: V | undefined): { readonly 
 
 function destinations(item: Item, name: string): readonly ReplyTo[] {
   return (item[name]?.SS ?? []).flatMap((text) => readReplyTo(parseJson(text)) ?? []);
+}
+
+/** Written as JSON text: not every engine compares maps. */
+function texts(json: string | undefined): Readonly<Record<string, string>> | undefined {
+  const map = parseJson(json ?? "");
+  if (!isObject(map)) return undefined;
+  return Object.fromEntries(
+    Object.entries(map).flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : [])),
+  );
+}
+
+/** What puts a row into the sweeper's index, with whom its reply is for. */
+export function sweeping(jobId: string, replyTo?: ReplyTo): Item {
+  const to = replyTo === undefined ? {} : { replyTo: replyToText(replyTo) };
+  return attributes({ sweepShard: sweepShardOf(jobId), sweepLateMs, ...to });
+}
+
+/** The last message that named a destination decides. */
+export function setReplyTo(replyTo: ReplyTo | undefined): string[] {
+  return replyTo === undefined ? [] : ["#replyTo = :replyTo"];
 }
 
 /** A destination as the member of a set, and as what a condition looks for in it. */

@@ -250,7 +250,7 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
 
     async noteRerun(jobId, seen, reruns) {
       const condition = seen === undefined ? rerunFirstIf : rerunIf;
-      const maps = { reruns: { M: attributes(reruns) }, seen: { M: attributes(seen ?? {}) } };
+      const maps = attributes({ reruns: JSON.stringify(reruns), seen: JSON.stringify(seen ?? {}) });
       return (await update(jobId, condition, set("#reruns = :reruns"), maps, "NONE")).kind === "taken";
     },
 

@@ -31,8 +31,9 @@ export function createQueue(
       return Number(Attributes["ApproximateNumberOfMessagesNotVisible"] ?? 0);
     },
 
-    async park({ messageId, body }, reason, detail) {
-      const attributes = fitting({ reason, messageId, detail: sendable(detail) }, sqsMessageBytesMax - utf8Bytes(body));
+    async park({ messageId, body, lane = "", jobId = "" }, reason, detail) {
+      const texts = { reason, messageId, lane, jobId, detail: sendable(detail) };
+      const attributes = fitting(texts, sqsMessageBytesMax - utf8Bytes(body));
       await sqs.send(
         new SendMessageCommand({ QueueUrl: urls.parkedQueueUrl, MessageBody: body, MessageAttributes: attributes }),
       );

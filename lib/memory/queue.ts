@@ -1,3 +1,4 @@
+import type { Lane } from "../core/lane.ts";
 import type { Clock, Hidden, Hide, Queue } from "../ports.ts";
 import { sqsBatchEntriesMax, sqsHiddenSMax } from "../core/limits.ts";
 
@@ -18,6 +19,8 @@ export interface ParkedMessage {
   readonly body: string;
   readonly reason: string;
   readonly detail: string;
+  readonly lane?: Lane;
+  readonly jobId?: string;
 }
 
 /** A standard SQS queue in memory, with its dead letters and the parked queue. It moves with the clock that it is given. */
@@ -136,8 +139,9 @@ export function createMemoryQueue(
 
     countHidden: async () => [...inHand.values()].filter((message) => !isVisible(message)).length,
 
-    async park({ messageId, body }, reason, detail) {
-      parked.push({ messageId, body, reason, detail });
+    async park({ messageId, body, lane, jobId }, reason, detail) {
+      const where = { ...(lane === undefined ? {} : { lane }), ...(jobId === undefined ? {} : { jobId }) };
+      parked.push({ messageId, body, reason, detail, ...where });
     },
 
     depth() {

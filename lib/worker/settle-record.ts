@@ -78,7 +78,9 @@ export async function settleAnswered(
 /** Gives the claim back. Where the table refuses that, the row says how the record ends instead. */
 export async function giveBack(run: Run, notBeforeMs: number): Promise<Settled | "given-back"> {
   const { clock, jobs, telemetry } = run.invocation.worker.world;
-  const ask = { nowMs: clock.nowMs(), notBeforeMs, progress: run.progress, stage: run.stageRow };
+  const { job, progress, stageRow: stage } = run;
+  const replyTo = job.replyTo === undefined ? {} : { replyTo: job.replyTo };
+  const ask = { nowMs: clock.nowMs(), notBeforeMs, progress, stage, ...replyTo };
   const given = await insist(
     run,
     () => jobs.giveBack(run.claim, ask),

@@ -1,11 +1,13 @@
 /** Real engines for tests, started for a test file and ended after it. */
 import { randomUUID } from "node:crypto";
 import { CreateTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { CreateQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll } from "vitest";
 import { dynoxideBinary, startDynalite, startDynoxide, startFauxqs, untilActive } from "../../infra/local/engines.ts";
 import type { Engine } from "../../infra/local/engines.ts";
+import { sweepIndex } from "../../lib/core/sweep.ts";
 
 /** For every suite that runs on DynamoDB: `describe.each(dynamoEngines)("on %s", (_name, start) => …)`. */
 export const dynamoEngines: readonly (readonly [name: string, start: () => Promise<Engine>])[] = [
@@ -46,7 +48,23 @@ export async function startEngines() {
 
 /** A job table of its own name; answers the name. */
 export async function createJobTable(endpoint: string): Promise<string> {
-  return await createTable(endpoint, "jobs", "jobId");
+  const { name, partitionKey, sortKey } = sweepIndex;
+  return await createTable(endpoint, "jobs", "jobId", {
+    AttributeDefinitions: [
+      { AttributeName: partitionKey, AttributeType: "S" },
+      { AttributeName: sortKey, AttributeType: "N" },
+    ],
+    GlobalSecondaryIndexes: [
+      {
+        IndexName: name,
+        KeySchema: [
+          { AttributeName: partitionKey, KeyType: "HASH" },
+          { AttributeName: sortKey, KeyType: "RANGE" },
+        ],
+        Projection: { ProjectionType: "KEYS_ONLY" },
+      },
+    ],
+  });
 }
 
 /** A lease table of its own name; answers the name. */
@@ -54,15 +72,18 @@ export async function createLeaseTable(endpoint: string): Promise<string> {
   return await createTable(endpoint, "leases", "pk");
 }
 
-async function createTable(endpoint: string, noun: string, key: string): Promise<string> {
+type More = Pick<CreateTableCommandInput, "AttributeDefinitions" | "GlobalSecondaryIndexes">;
+
+async function createTable(endpoint: string, noun: string, key: string, more: More = {}): Promise<string> {
   const dynamo = new DynamoDBClient(localClient(endpoint));
   const TableName = `${noun}-${randomUUID()}`;
   await dynamo.send(
     new CreateTableCommand({
+      ...more,
       TableName,
       BillingMode: "PAY_PER_REQUEST",
       KeySchema: [{ AttributeName: key, KeyType: "HASH" }],
-      AttributeDefinitions: [{ AttributeName: key, AttributeType: "S" }],
+      AttributeDefinitions: [{ AttributeName: key, AttributeType: "S" }, ...(more.AttributeDefinitions ?? [])],
     }),
   );
   await untilActive(dynamo, TableName);

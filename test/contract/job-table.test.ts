@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { afterStoreReply, noProgress, releaseVerdict, verdict } from "../../lib/core/claim.ts";
 import type { Claim, ClaimAsk } from "../../lib/core/claim.ts";
-import { claimGraceMs, holdMs } from "../../lib/core/limits.ts";
+import { claimGraceMs, holdMs, sweepLateMs } from "../../lib/core/limits.ts";
 import type { ReplyTo } from "../../lib/core/reply-to.ts";
 import type { CompleteAsk, GiveBackAsk } from "../../lib/ports.ts";
 import { a, t0 } from "../a.ts";
@@ -188,6 +188,7 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
         state: "queued",
         givenBack: 1,
         notBeforeMs: t0 + 6_000,
+        sweepAtMs: t0 + 3_600_000 + sweepLateMs,
       });
       expect(await jobs.giveBack(mine, giveBackAsk)).toEqual({ kind: "owned", row });
       expect(await jobs.read(jobId)).toEqual(row);

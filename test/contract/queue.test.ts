@@ -102,6 +102,13 @@ describe.each(queues)("the queue %s", async (name, open) => {
         },
       ]);
     });
+
+    test("says where the message belongs, as far as that is known", async () => {
+      const { queue, parked } = await opened();
+      const known = { lane: "bulk", jobId: "order-8812-summary" } as const;
+      await queue.park({ messageId: "m-1", body: "{}", ...known }, "dead_lettered", "received 200 times");
+      expect((await parked())[0]?.attributes).toMatchObject({ reason: "dead_lettered", ...known });
+    });
   });
 });
 
