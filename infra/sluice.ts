@@ -18,7 +18,9 @@ import { JobQueue, ParkedQueue, RepliesQueue } from "./job-queue.ts";
 import { JobTable } from "./job-table.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { modelStatements } from "./model-access.ts";
+import type { QueueFunction } from "./queue-function.ts";
 import { RepliesBucket } from "./replies-bucket.ts";
+import { ReplyStoreFunction } from "./reply-store-function.ts";
 import { unenforced } from "./unenforced.ts";
 import { WorkerFunction } from "./worker-function.ts";
 
@@ -30,8 +32,8 @@ export interface SluiceProps {
   readonly removalPolicy?: RemovalPolicy;
   /** Default 30 days. */
   readonly logRetention?: RetentionDays;
-  /** The worker's source file, if it is one of your own. */
-  readonly entry?: string;
+  /** The source file of a function, where it is one of your own; default `functions/<name>.ts`. */
+  readonly entryOf?: (name: "worker" | "reply-store") => string;
 }
 
 /** Jobs come by the lanes' queues, run under shared leases, and end in exactly one reply each. */
@@ -44,6 +46,7 @@ export class Sluice extends Construct {
   readonly leaseTable: LeaseTable;
   readonly replies: RepliesBucket;
   readonly workers: Readonly<Record<Lane, WorkerFunction>>;
+  readonly replyStore: ReplyStoreFunction;
 
   /** @throws ConfigError for a config or a queue that cannot work, with the remedy. */
   constructor(scope: Construct, id: string, props: SluiceProps) {
@@ -79,26 +82,40 @@ export class Sluice extends Construct {
     this.leaseTable = new LeaseTable(this, "LeaseTable", removalPolicy);
     this.replies = new RepliesBucket(this, "Replies", { ttlDays, removalPolicy });
 
-    const code = Code.fromAsset(this.bundle(props.entry ?? join(import.meta.dirname, "../functions/worker.ts")));
+    const { entryOf = (name) => join(import.meta.dirname, `../functions/${name}.ts`) } = props;
+    const codeOf = (name: "worker" | "reply-store") => Code.fromAsset(this.bundle(name, entryOf(name)));
     const environment = {
       SLUICE_JOB_TABLE: this.jobTable.table.tableName,
-      SLUICE_LEASE_TABLE: this.leaseTable.table.tableName,
       SLUICE_PARKED_QUEUE_URL: this.parked.queue.queueUrl,
-      SLUICE_REPLIES_QUEUE_URL: this.repliesQueue.queue.queueUrl,
       SLUICE_BUCKET: this.replies.bucket.bucketName,
+    };
+    const common = { environment, logRetention, removalPolicy };
+    const workerCommon = {
+      ...common,
+      code: codeOf("worker"),
+      environment: {
+        ...environment,
+        SLUICE_LEASE_TABLE: this.leaseTable.table.tableName,
+        SLUICE_REPLIES_QUEUE_URL: this.repliesQueue.queue.queueUrl,
+      },
     };
     this.workers = eachLane((lane) => {
       const { queue } = this.jobQueues[lane];
       const mapping = laneMapping(this.config, lane);
-      const facts = { lane, queue, mapping, code, environment, logRetention, removalPolicy };
-      return new WorkerFunction(this, idOf(lane, "Worker"), facts);
+      return new WorkerFunction(this, idOf(lane, "Worker"), { ...workerCommon, lane, queue, mapping });
     });
     for (const lane of lanes) this.grant(this.workers[lane]);
+    this.replyStore = new ReplyStoreFunction(this, "ReplyStore", {
+      ...common,
+      code: codeOf("reply-store"),
+      queue: this.repliesQueue.queue,
+    });
+    this.grantStoring(this.replyStore);
   }
 
-  private bundle(entry: string): string {
+  private bundle(name: string, entry: string): string {
     const outdir = Stage.of(this)?.outdir ?? "cdk.out";
-    return bundleFunction(entry, JSON.stringify(this.config), join(outdir, `bundle-${this.node.addr}`));
+    return bundleFunction(entry, JSON.stringify(this.config), join(outdir, `bundle-${this.node.addr}-${name}`));
   }
 
   /** What a worker may do, besides receiving its lane's messages and logging. */
@@ -126,14 +143,23 @@ export class Sluice extends Construct {
     if (arns.length > 0) worker.allow(["s3:ListBucket"], ...arns);
 
     const own = [outputsPrefix, paramsPrefix].map((prefix) => `<${bucketId}.Arn>/${prefix}*`);
-    for (const key of [...own, ...asked.map((name) => `arn:<AWS::Partition>:s3:::${name}/*`)]) {
-      Validations.of(role).acknowledge({
-        id: `AwsSolutions-IAM5[Resource::${key}]`,
-        reason:
-          "Keys are named by jobs and senders; a prefix, or the whole of a bucket that the config names, is the narrowest there is.",
-      });
-    }
+    acknowledgeKeys(worker, ...own, ...asked.map((name) => `arn:<AWS::Partition>:s3:::${name}/*`));
   }
+
+  /** What the reply-store may do, besides receiving from the replies queue and logging. */
+  private grantStoring(store: ReplyStoreFunction): void {
+    const { bucket, bucketId } = this.replies;
+    store.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], this.jobTable.table.tableArn);
+    store.allow(["sqs:SendMessage"], this.parked.queue.queueArn);
+    store.allow(["s3:PutObject"], bucket.arnForObjects(`${outputsPrefix}*`));
+    acknowledgeKeys(store, `<${bucketId}.Arn>/${outputsPrefix}*`);
+  }
+}
+
+function acknowledgeKeys({ role }: QueueFunction, ...keys: readonly string[]): void {
+  const reason =
+    "Keys are named by jobs and senders; a prefix, or the whole of a bucket that the config names, is the narrowest there is.";
+  for (const key of keys) Validations.of(role).acknowledge({ id: `AwsSolutions-IAM5[Resource::${key}]`, reason });
 }
 
 function eachLane<Value>(make: (lane: Lane) => Value): Readonly<Record<Lane, Value>> {

@@ -83,7 +83,7 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
 
     mkdirSync(options.logDirectory, { recursive: true });
     const workers = stack.fed.map((fed) => {
-      const from = fed.variables["SLUICE_LANE"] ?? fed.name;
+      const from = fed.variables["SLUICE_LANE"] ?? shortNameOf(fed.name);
       return startWorker(fed, from, endpoints, options, clients.sqs, (news) => {
         if (!closing.signal.aborted) tell({ ...news, from });
       });
@@ -169,6 +169,12 @@ function clientsOf(endpoints: Endpoints): Clients {
     sqs,
     s3: s3Client({ region, credentials, endpoint: endpoints.AWS_ENDPOINT_URL_S3 }),
   };
+}
+
+/** `LlmReplyStoreFunction5F9C1D0A` → `reply-store`. */
+function shortNameOf(logicalId: string): string {
+  const [, noun = logicalId] = /^Llm(\w+?)Function[0-9A-F]{8}$/.exec(logicalId) ?? [];
+  return noun.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "-").toLowerCase();
 }
 
 interface Worker {

@@ -23,12 +23,16 @@ export interface Synthesized {
 }
 
 /** @throws ConfigError for a config that cannot be used, Fault for a limit of a target that it does not have. */
-export function synthesize(limits: Readonly<Record<string, number>>, outdir: string, entry?: string): Synthesized {
+export function synthesize(
+  limits: Readonly<Record<string, number>>,
+  outdir: string,
+  entryOf?: () => string,
+): Synthesized {
   // The rules that CDK and cdk-nag check are checked by `npm run synth`; here they only cost two seconds.
   process.env["CDK_VALIDATION"] ??= "false";
   const config = limited(written, limits);
   const app = new App({ outdir, analyticsReporting: false, context: { ...cdkContext(), removable: "true" } });
-  const stack = new ServiceStack(app, "Sluice", { config, ...(entry === undefined ? {} : { entry }) });
+  const stack = new ServiceStack(app, "Sluice", { config, ...(entryOf === undefined ? {} : { entryOf }) });
   const artifact = app.synth().getStackArtifact(stack.artifactId);
   const template: unknown = artifact.template;
   if (!isObject(template)) throw new Error("the synthesized template is no object");

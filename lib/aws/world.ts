@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { SQSClient } from "@aws-sdk/client-sqs";
 import type { Config } from "../core/config.ts";
 import type { Lane } from "../core/lane.ts";
 import { isLane, lanes } from "../core/lane.ts";
@@ -14,51 +16,76 @@ import { createObjects } from "./objects.ts";
 import { createOutbox } from "./outbox.ts";
 import { createQueue } from "./queue.ts";
 
-/** What the stack tells a worker function by its environment. */
-export interface Settings {
-  readonly lane: Lane;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the stack tells every function by its environment. `queueUrl`: of the queue that feeds it. */
+export interface StoreSettings {
   readonly queueUrl: string;
   readonly parkedQueueUrl: string;
-  readonly repliesQueueUrl: string;
   readonly jobTable: string;
-  readonly leaseTable: string;
   readonly bucket: string;
+}
+
+/** What it tells a worker beside that. */
+export interface Settings extends StoreSettings {
+  readonly lane: Lane;
+  readonly repliesQueueUrl: string;
+  readonly leaseTable: string;
   readonly workerVersion: string;
 }
 
-/** @throws Error that names the variable, when one is missing or unreadable. */
-export function settingsOf(env: Readonly<Record<string, string | undefined>>): Settings {
-  const need = (name: string): string => {
-    const value = env[name];
-    if (value === undefined || value === "") throw new Error(`${name} is not set; the stack sets it on the function`);
-    return value;
+/** @throws Error that names the variable, when one is missing. */
+export function storeSettingsOf(env: Environment): StoreSettings {
+  return {
+    queueUrl: need(env, "SLUICE_QUEUE_URL"),
+    parkedQueueUrl: need(env, "SLUICE_PARKED_QUEUE_URL"),
+    jobTable: need(env, "SLUICE_JOB_TABLE"),
+    bucket: need(env, "SLUICE_BUCKET"),
   };
-  const lane = need("SLUICE_LANE");
+}
+
+/** @throws Error that names the variable, when one is missing or unreadable. */
+export function settingsOf(env: Environment): Settings {
+  const lane = need(env, "SLUICE_LANE");
   if (!isLane(lane)) throw new Error(`SLUICE_LANE is none of ${lanes.join(", ")}`);
   return {
+    ...storeSettingsOf(env),
     lane,
-    queueUrl: need("SLUICE_QUEUE_URL"),
-    parkedQueueUrl: need("SLUICE_PARKED_QUEUE_URL"),
-    repliesQueueUrl: need("SLUICE_REPLIES_QUEUE_URL"),
-    jobTable: need("SLUICE_JOB_TABLE"),
-    leaseTable: need("SLUICE_LEASE_TABLE"),
-    bucket: need("SLUICE_BUCKET"),
+    repliesQueueUrl: need(env, "SLUICE_REPLIES_QUEUE_URL"),
+    leaseTable: need(env, "SLUICE_LEASE_TABLE"),
     workerVersion: env["AWS_LAMBDA_FUNCTION_VERSION"] ?? "local",
   };
 }
 
-/** The World on AWS. Clients are made, and nobody is asked. */
+function need(env: Environment, name: string): string {
+  const value = env[name];
+  if (value === undefined || value === "") throw new Error(`${name} is not set; the stack sets it on the function`);
+  return value;
+}
+
+/** What a function can do on AWS that asks no model. Clients are made, and nobody is asked. */
+export function storeWorld(settings: StoreSettings, telemetry: Telemetry) {
+  return storeWorldOn(dynamoClient(), sqsClient(), settings, telemetry);
+}
+
+/** The World on AWS, whole. */
 export function awsWorld(settings: Settings, telemetry: Telemetry): World {
   const dynamo = dynamoClient();
   const sqs = sqsClient();
   return {
+    ...storeWorldOn(dynamo, sqs, settings, telemetry),
+    leases: createLeaseTable(dynamo, settings.leaseTable),
+    models: bedrockModels(),
+    outbox: createOutbox(sqs, settings.repliesQueueUrl),
+  };
+}
+
+function storeWorldOn(dynamo: DynamoDBClient, sqs: SQSClient, settings: StoreSettings, telemetry: Telemetry) {
+  return {
     clock: systemClock,
     jobs: createJobTable(dynamo, settings.jobTable, systemClock),
-    leases: createLeaseTable(dynamo, settings.leaseTable),
     queue: createQueue(sqs, settings),
-    models: bedrockModels(),
     objects: createObjects(s3Client(), settings.bucket),
-    outbox: createOutbox(sqs, settings.repliesQueueUrl),
     announcer: createAnnouncer((region) => (region === undefined ? sqs : sqsClient({ region }))),
     telemetry,
   };

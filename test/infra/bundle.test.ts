@@ -6,7 +6,6 @@ import { describe, expect, test } from "vitest";
 import { bundleFunction } from "../../infra/bundle.ts";
 
 const directory = () => mkdtempSync(join(tmpdir(), "sluice-bundle-"));
-const worker = join(import.meta.dirname, "../../functions/worker.ts");
 
 /** Reads its config as a handler does, and brings a part of the SDK. */
 const handler = `
@@ -42,14 +41,19 @@ describe("a bundle", () => {
   });
 });
 
-const index = () => join(bundleFunction(worker, "{}", directory()), "index.mjs");
+/** Bytes as they were measured last. */
+const functions = [
+  ["worker", 790_000],
+  ["reply-store", 668_000],
+] as const;
 
-describe("the worker's bundle", () => {
+describe.each(functions)("the bundle of %s", (name, bytes) => {
+  const entry = join(import.meta.dirname, `../../functions/${name}.ts`);
+  const index = () => join(bundleFunction(entry, "{}", directory()), "index.mjs");
+
   test("is no bigger than it was, and a tenth: its size is cold start", () =>
-    expect(statSync(index()).size).toBeLessThan(1.1 * workerBytes));
+    expect(statSync(index()).size).toBeLessThan(1.1 * bytes));
 
   // An ES module has no require: esbuild puts a function there that throws, where a dependency calls it.
   test("calls no require", () => expect(readFileSync(index(), "utf8")).not.toContain("Dynamic require of"));
 });
-
-const workerBytes = 785_000;

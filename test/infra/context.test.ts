@@ -12,7 +12,7 @@ const directory = () => mkdtempSync(join(tmpdir(), "sluice-context-"));
 
 /** The repository's own service, synthesized with the flags of cdk.json. */
 const flagged = (context: Record<string, unknown> = {}) =>
-  Template.fromStack(new ServiceStack(app(context), "Sluice", { config: repositoryConfig, entry: smallEntry }));
+  Template.fromStack(new ServiceStack(app(context), "Sluice", { config: repositoryConfig, entryOf: smallEntry }));
 
 describe("with the flags of cdk.json, whoever makes the app", () => {
   test("the local service runs on the template that is deployed", () => {

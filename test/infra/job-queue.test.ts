@@ -87,9 +87,9 @@ describe("each event source mapping's queue", () => {
         it["Properties"].Environment.Variables.SLUICE_QUEUE_URL.Ref === Properties.EventSourceArn["Fn::GetAtt"][0],
     )?.["Properties"];
 
-  test("is a lane's", () => expect(mappings).toHaveLength(3));
+  test("is a lane's, or that of replies", () => expect(mappings).toHaveLength(4));
 
-  test.each(mappings.map((mapping) => [String(queueOfMapping(mapping)?.QueueName), mapping] as const))(
+  test.each(mappings.map((mapping) => [String(queueOfMapping(mapping)?.QueueName ?? "replies"), mapping] as const))(
     "%s hides a message for six times its function's timeout and its window",
     (_name, mapping) => {
       const windowS = mapping["Properties"].MaximumBatchingWindowInSeconds ?? 0;
@@ -107,7 +107,7 @@ const given = (props: QueueProps, receives: number) => {
   const dead = new Queue(theirs, "Dead", props.fifo === true ? { fifo: true } : {});
   const deadLetterQueue = { queue: dead, maxReceiveCount: receives };
   const rt = new Queue(theirs, "Mine", { ...props, ...(receives > 0 ? { deadLetterQueue } : {}) });
-  return { theirs, rt, llm: new Sluice(theirs, "Llm", { config: config(), entry: smallEntry, queues: { rt } }) };
+  return { theirs, rt, llm: new Sluice(theirs, "Llm", { config: config(), entryOf: smallEntry, queues: { rt } }) };
 };
 
 describe("a queue of somebody's own", () => {
@@ -151,9 +151,9 @@ describe("a queue of somebody's own", () => {
       encryptionMasterKey: key,
       deadLetterQueue: { queue: dead, maxReceiveCount: 50 },
     });
-    expect(new Sluice(theirs, "Llm", { config: config(), entry: smallEntry, queues: { rt } }).jobQueues.rt.queue).toBe(
-      rt,
-    );
+    expect(
+      new Sluice(theirs, "Llm", { config: config(), entryOf: smallEntry, queues: { rt } }).jobQueues.rt.queue,
+    ).toBe(rt);
     const policies = Template.fromStack(theirs).findResources("AWS::IAM::Policy");
     const decrypts = Object.entries(policies).flatMap(([id, { Properties }]) =>
       Properties.PolicyDocument.Statement.filter(({ Action }: { Action: unknown }) =>
@@ -167,7 +167,9 @@ describe("a queue of somebody's own", () => {
   test("imported as FIFO is refused too", () => {
     const theirs = stack();
     const rt = Queue.fromQueueArn(theirs, "Mine", "arn:aws:sqs:us-west-2:123456789012:mine.fifo");
-    expect(() => new Sluice(theirs, "Llm", { config: config(), entry: smallEntry, queues: { rt } })).toThrow("is FIFO");
+    expect(() => new Sluice(theirs, "Llm", { config: config(), entryOf: smallEntry, queues: { rt } })).toThrow(
+      "is FIFO",
+    );
   });
 });
 

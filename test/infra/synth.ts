@@ -13,7 +13,7 @@ import { cdkContext } from "../../infra/context.ts";
 import { ServiceStack } from "../../infra/service-stack.ts";
 
 /** Any module will do where only the template counts. */
-export const smallEntry = join(import.meta.dirname, "../../lib/core/lane.ts");
+export const smallEntry = () => join(import.meta.dirname, "../../lib/core/lane.ts");
 
 export const target = (facts: Partial<TargetConfig> = {}): TargetConfig => ({
   modelId: "us.amazon.nova-lite-v1:0",
@@ -31,7 +31,7 @@ export function app(context: Record<string, unknown> = {}): App {
 }
 
 export function service(facts: Partial<ConfigInput> = {}, context: Record<string, unknown> = {}): ServiceStack {
-  return new ServiceStack(app(context), "Sluice", { config: config(facts), entry: smallEntry });
+  return new ServiceStack(app(context), "Sluice", { config: config(facts), entryOf: smallEntry });
 }
 
 export function template(facts: Partial<ConfigInput> = {}, context: Record<string, unknown> = {}): Template {
