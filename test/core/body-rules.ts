@@ -59,7 +59,8 @@ function checkEnvelope(envelope: Envelope): void {
   expect(spelled(again.envelope)).toEqual(spelled(envelope));
 }
 
-function checkBody(body: string): void {
+/** Throws where one of the rules is broken. */
+export function checkBody(body: string): void {
   const read = readBody(body);
   expect(builtIns()).toEqual(bareBuiltIns);
   const value = parseJson(body);
