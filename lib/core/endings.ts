@@ -34,6 +34,11 @@ export const endings = {
     message: `the worker died ${crashesMax} times while it ran this job, last at ${inFlight}; look for out-of-memory or timeout lines in its log`,
     retryable: false,
   }),
+  deadLettered: (inFlight: string, receives: number): ReplyError => ({
+    code: "dead_lettered",
+    message: `SQS gave the message up after ${receives} receives, last at ${inFlight}; it waits in the parked queue: mend what kept it from an answer, then run it again from there, under the jobId that it gets`,
+    retryable: false,
+  }),
   internal: (errorClass: string): ReplyError => ({
     code: "internal_error",
     kind: "internal",

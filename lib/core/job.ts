@@ -12,6 +12,8 @@ export interface Delivery {
   readonly lane: Lane;
   readonly enqueuedAtMs: number;
   readonly receives: number;
+  /** By the dead-letter queue of that lane, where receives are no budget any more. */
+  readonly isDead?: boolean;
   /** When this worker got it, its own clock. */
   readonly receivedAtMs: number;
   readonly tenant?: string;

@@ -36,7 +36,7 @@ export type Unclaimed =
       readonly why: "held" | "not-yet" | "paused" | "released" | "turn" | "trouble";
     }
   /** Sent to the parked queue with its reason, then acknowledged. */
-  | { readonly kind: "park"; readonly reason: ParkReason; readonly detail: string };
+  | { readonly kind: "park"; readonly reason: ParkReason; readonly detail: string; readonly jobId?: string };
 
 /** What becomes of a claimed job. The shell carries it out in the order that loses nothing. */
 export type Settlement =

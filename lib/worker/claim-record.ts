@@ -57,7 +57,7 @@ export async function claimRecord(invocation: Invocation, delivery: Delivery, jo
 }
 
 /** The heartbeat beats and the bell rings for a run for exactly as long. */
-async function whileRunning<T>(run: Run, act: () => Promise<T>): Promise<T> {
+export async function whileRunning<T>(run: Run, act: () => Promise<T>): Promise<T> {
   run.invocation.running.add(run);
   if (run.invocation.bellHasRung) run.cut("bell");
   try {
@@ -109,7 +109,7 @@ export async function settleOthers(
   switch (says.kind) {
     case "conflict": {
       const detail = "jobId: a job with this id and other content came first; send this one under an id of its own";
-      return settleUnclaimed(invocation, delivery, { kind: "park", reason: "job_id_reused", detail });
+      return settleUnclaimed(invocation, delivery, { kind: "park", reason: "job_id_reused", detail, jobId });
     }
     case "newer":
       return hide(invocation, delivery, heldDelayS(hiding), "released");
@@ -140,6 +140,6 @@ function notBegunS({ invocation, delivery, job }: Run): number {
 }
 
 /** What the last worker was doing when it died, as its row tells it. */
-function inFlight({ stageBefore = "claimed", step }: JobRow): string {
+export function inFlight({ stageBefore = "claimed", step }: JobRow): string {
   return step === undefined ? stageBefore : `${stageBefore} on ${step}`;
 }

@@ -90,7 +90,8 @@ async function answerInvalid(
     const to = replyTo !== undefined && isAllowed(replyTo, config.replies.allow) ? replyTo : undefined;
     return settleAnswered(invocation, delivery, stands, to, { jobId, messageId, lane });
   }
-  return settleUnclaimed(invocation, delivery, { kind: "park", reason: "invalid_envelope", detail: faultText(fault) });
+  const detail = faultText(fault);
+  return settleUnclaimed(invocation, delivery, { kind: "park", reason: "invalid_envelope", detail, jobId });
 }
 
 function faultText({ field, message }: Fault): string {

@@ -13,11 +13,19 @@ import { hidingFacts } from "./run.ts";
 import { settleUnclaimed } from "./settle-record.ts";
 import type { Settled } from "./settle-record.ts";
 
+/** What is done with one record, from its message to its end. */
+type Process = (invocation: Invocation, delivery: Delivery) => Promise<Settled>;
+
 /**
  * Runs the records of one invocation and answers the message ids that must come again. It answers before the
  * invocation's end even if a promise hangs, and no timer or request that it started outlives it.
  */
-export async function processBatch(worker: Worker, records: readonly Delivery[], endsAtMs: number): Promise<string[]> {
+export async function processBatch(
+  worker: Worker,
+  records: readonly Delivery[],
+  endsAtMs: number,
+  process: Process = processRecord,
+): Promise<string[]> {
   const { clock, telemetry } = worker.world;
   const deliveries = dedupe(records);
   const invocation = openInvocation(worker, deliveries, endsAtMs);
@@ -30,7 +38,7 @@ export async function processBatch(worker: Worker, records: readonly Delivery[],
   const cancelBell = clock.after(invocation.bellAtMs - clock.nowMs(), () => ringTheBell(invocation));
 
   const allSettled = inChunks(deliveries, async (delivery) => {
-    if ((await guarded(invocation, delivery)) === "acknowledged") again.delete(delivery.messageId);
+    if ((await guarded(invocation, delivery, process)) === "acknowledged") again.delete(delivery.messageId);
   });
   // Whatever hangs past the last call is reported, and comes again.
   await atMost(clock, invocation.lastCallAtMs - clock.nowMs(), allSettled);
@@ -54,7 +62,7 @@ async function nothingUnderWay({ worker, visibility, stragglers }: Invocation): 
 }
 
 /** One record, walled off: whatever goes wrong with it is its own trouble, and never deletes its message. */
-async function guarded(invocation: Invocation, delivery: Delivery): Promise<Settled> {
+async function guarded(invocation: Invocation, delivery: Delivery, process: Process): Promise<Settled> {
   const { telemetry } = invocation.worker.world;
   invocation.turns.enter();
   try {
@@ -62,7 +70,7 @@ async function guarded(invocation: Invocation, delivery: Delivery): Promise<Sett
       const delayS = notBegunDelayS(hidingFacts(invocation, delivery));
       return await settleUnclaimed(invocation, delivery, { kind: "hide", delayS, why: "turn" });
     }
-    return await processRecord(invocation, delivery);
+    return await process(invocation, delivery);
   } catch (error) {
     const { messageId, lane } = delivery;
     telemetry.note({ kind: "trouble", what: "process a record", error: errorName(error), messageId, lane });

@@ -160,7 +160,7 @@ export function hidingFacts(
   return {
     nowMs,
     lane: delivery.lane,
-    receives: delivery.receives,
+    receives: delivery.isDead === true ? 0 : delivery.receives,
     sinceReceiveMs: nowMs - delivery.receivedAtMs,
     jitter: clock.jitter(),
     ...crowd.facts,

@@ -30,7 +30,11 @@ export async function settleUnclaimed(invocation: Invocation, delivery: Delivery
       await inTime(invocation, invocation.visibility.hide(delivery, end.delayS));
       return "again";
     case "park":
-      await queue.park(delivery, end.reason, end.detail);
+      await queue.park(
+        { ...delivery, ...(end.jobId === undefined ? {} : { jobId: end.jobId }) },
+        end.reason,
+        end.detail,
+      );
       telemetry.note({ kind: "parked", messageId, lane: delivery.lane, reason: end.reason });
       invocation.visibility.forget(delivery);
       return "acknowledged";
