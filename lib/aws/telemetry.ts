@@ -16,6 +16,7 @@ const warnings = new Set<Noted["kind"]>([
   "reply-kept",
   "reply-dropped",
   "announcement-failed",
+  "announcement-given-up",
   "claim-lost",
   "lease-lost",
   "lease-return-failed",

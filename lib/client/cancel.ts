@@ -1,8 +1,7 @@
-import { isHeld, noProgress } from "../core/claim.ts";
+import { isHeld } from "../core/claim.ts";
 import type { JobRow } from "../core/claim.ts";
-import { stepParts } from "../core/config.ts";
 import type { Op } from "../core/config.ts";
-import { noMeta, replyOf, replyText, replyTtlS } from "../core/reply.ts";
+import { metaOfRow, replyOf, replyText, replyTtlS } from "../core/reply.ts";
 import type { Reply } from "../core/reply.ts";
 import type { Clock, JobTable } from "../ports.ts";
 import type { ReplyOf } from "./job.ts";
@@ -48,22 +47,7 @@ export async function cancel<O extends Op>(
   );
 }
 
-/** What the row knows: a job that no worker has claimed has no model, no metadata and no history here. */
 function cancelledReply(jobId: string, row: JobRow | undefined, nowMs: number): Reply {
-  const known = { enqueuedAtMs: nowMs, startedAtMs: nowMs, fence: 0, step: "", ...noProgress, ...row };
-  const { enqueuedAtMs, startedAtMs, fence, step, requests, leaseWaitMs, providerMs, sleptMs, usage } = known;
-  const meta = {
-    ...noMeta,
-    model: stepParts(step).model,
-    attempts: requests,
-    deliveries: fence,
-    queueMs: Math.max(0, startedAtMs - enqueuedAtMs),
-    leaseWaitMs,
-    providerMs,
-    totalMs: Math.max(0, nowMs - enqueuedAtMs),
-    sleptMs,
-    usage,
-    worker: "client",
-  };
+  const meta = metaOfRow(row, nowMs, { worker: "client", workerVersion: "" });
   return replyOf({ jobId, metadata: {} }, { kind: "cancelled" }, meta);
 }

@@ -54,6 +54,14 @@ export function progressFrom(
   return { ...filled(noCounts, count), usage: filled(noUsage, tokens) };
 }
 
+/** The part of a row that is progress. */
+export function progressOf(row: JobRow): Progress {
+  return progressFrom(
+    (name) => row[name],
+    (name) => row.usage[name],
+  );
+}
+
 function filled<T extends object>(zeros: T, count: (name: keyof T & string) => number): T {
   const filledIn = { ...zeros };
   for (const name in zeros) Object.assign(filledIn, { [name]: count(name) });

@@ -39,6 +39,12 @@ export const endings = {
     message: `SQS gave the message up after ${receives} receives, last at ${inFlight}; it waits in the parked queue: mend what kept it from an answer, then run it again from there, under the jobId that it gets`,
     retryable: false,
   }),
+  messageLost: (): ReplyError => ({
+    code: "deadline_exceeded",
+    message:
+      "The job was handed back to wait, and its message never came again: it was purged, deleted or lost. Send the job under another jobId.",
+    retryable: true,
+  }),
   internal: (errorClass: string): ReplyError => ({
     code: "internal_error",
     kind: "internal",

@@ -86,6 +86,8 @@ export function measurements(event: Noted): readonly Measurement[] {
     case "reply-kept":
     case "announced":
     case "announcement-failed":
+    case "announcement-given-up":
+    case "swept":
     case "reply-dropped":
     case "claim-lost":
     case "bell":

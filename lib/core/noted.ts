@@ -80,6 +80,10 @@ export type Noted = Tags &
     /** Somebody who waits has been told of the stored reply; `gone`: nobody waits there any more. */
     | { readonly kind: "announced"; readonly by: ReplyTo["kind"]; readonly how: "sent" | "gone" }
     | { readonly kind: "announcement-failed"; readonly by: ReplyTo["kind"]; readonly error: string }
+    /** The row, and with it the reply, will be gone before another try: it stays the row's debt. */
+    | { readonly kind: "announcement-given-up"; readonly by: ReplyTo["kind"] }
+    /** The sweeper has looked at so many rows that were due, and ended so many jobs whose messages were lost. */
+    | { readonly kind: "swept"; readonly due: number; readonly ended: number }
     | { readonly kind: "claim-lost" }
     | { readonly kind: "bell" }
     /** The invocation is over. `billedWaitMs`: it did nothing but wait; `overheadMs`: neither Bedrock nor waiting. */

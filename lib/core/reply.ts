@@ -1,5 +1,8 @@
 import { noUsage } from "./attempt.ts";
 import type { Usage } from "./attempt.ts";
+import { noProgress } from "./claim.ts";
+import type { JobRow } from "./claim.ts";
+import { stepParts } from "./config.ts";
 import type { Price } from "./config.ts";
 import type { FailureKind } from "./failure.ts";
 import { isObject, parseJson } from "./json.ts";
@@ -88,6 +91,29 @@ export const noMeta: ReplyMeta = {
   worker: "",
   workerVersion: "",
 };
+
+/** What its row tells of a job, for a reply by one who did not run it. A job that nobody has claimed has no model there. */
+export function metaOfRow(
+  row: JobRow | undefined,
+  nowMs: number,
+  by: Pick<ReplyMeta, "worker" | "workerVersion">,
+): ReplyMeta {
+  const known = { enqueuedAtMs: nowMs, startedAtMs: nowMs, fence: 0, step: "", ...noProgress, ...row };
+  const { enqueuedAtMs, startedAtMs, fence, step, requests, leaseWaitMs, providerMs, sleptMs, usage } = known;
+  return {
+    ...noMeta,
+    ...by,
+    model: stepParts(step).model,
+    attempts: requests,
+    deliveries: fence,
+    queueMs: Math.max(0, startedAtMs - enqueuedAtMs),
+    leaseWaitMs,
+    providerMs,
+    totalMs: Math.max(0, nowMs - enqueuedAtMs),
+    sleptMs,
+    usage,
+  };
+}
 
 interface ReplyBase {
   readonly jobId: string;

@@ -1,5 +1,5 @@
 import type { Cut } from "../core/attempt.ts";
-import { progressFrom } from "../core/claim.ts";
+import { progressOf } from "../core/claim.ts";
 import type { Claim, JobRow, Progress } from "../core/claim.ts";
 import { stepParts } from "../core/config.ts";
 import type { Delivery, Job } from "../core/job.ts";
@@ -41,10 +41,7 @@ export class Run {
     this.delivery = delivery;
     this.job = job;
     this.claim = claim;
-    this.progress = progressFrom(
-      (name) => row[name],
-      (name) => row.usage[name],
-    );
+    this.progress = progressOf(row);
     this.signal = this.#abort.signal;
     this.claimedAtMs = invocation.worker.world.clock.nowMs();
     this.#stageAtMs = this.claimedAtMs;
