@@ -12,6 +12,7 @@ import { lanes } from "../lib/core/lane.ts";
 import type { Lane } from "../lib/core/lane.ts";
 import { idleLimits, neverAdmitted } from "../lib/core/ledgers.ts";
 import { outputsPrefix, paramsPrefix } from "../lib/core/limits.ts";
+import { queueNameOf } from "../lib/core/reply-to.ts";
 import { bundleFunction } from "./bundle.ts";
 import { laneMapping } from "./concurrency.ts";
 import { JobQueue, ParkedQueue, RepliesQueue } from "./job-queue.ts";
@@ -113,6 +114,14 @@ export class Sluice extends Construct {
     this.grantStoring(this.replyStore);
   }
 
+  /** The queues that replies may be announced to, and no others. */
+  private announcedTo(): string[] {
+    return this.config.replies.allow.sqs.flatMap((url) => {
+      const queue = queueNameOf(url);
+      return queue === undefined ? [] : [`arn:${Aws.PARTITION}:sqs:${queue.region}:${queue.account}:${queue.name}`];
+    });
+  }
+
   private bundle(name: string, entry: string): string {
     const outdir = Stage.of(this)?.outdir ?? "cdk.out";
     return bundleFunction(entry, JSON.stringify(this.config), join(outdir, `bundle-${this.node.addr}-${name}`));
@@ -124,7 +133,12 @@ export class Sluice extends Construct {
     // The table's own grants would name its index too, which is the sweeper's alone.
     const tables = [this.jobTable, this.leaseTable].map(({ table }) => table.tableArn);
     worker.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"], ...tables);
-    worker.allow(["sqs:SendMessage"], this.parked.queue.queueArn, this.repliesQueue.queue.queueArn);
+    worker.allow(
+      ["sqs:SendMessage"],
+      this.parked.queue.queueArn,
+      this.repliesQueue.queue.queueArn,
+      ...this.announcedTo(),
+    );
     for (const statement of modelStatements(this, this.config)) role.addToPrincipalPolicy(statement);
 
     const { bucket, bucketId } = this.replies;
@@ -150,7 +164,7 @@ export class Sluice extends Construct {
   private grantStoring(store: ReplyStoreFunction): void {
     const { bucket, bucketId } = this.replies;
     store.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], this.jobTable.table.tableArn);
-    store.allow(["sqs:SendMessage"], this.parked.queue.queueArn);
+    store.allow(["sqs:SendMessage"], this.parked.queue.queueArn, ...this.announcedTo());
     store.allow(["s3:PutObject"], bucket.arnForObjects(`${outputsPrefix}*`));
     acknowledgeKeys(store, `<${bucketId}.Arn>/${outputsPrefix}*`);
   }

@@ -5,9 +5,11 @@ export function unenforced({ lanes, replies }: Config): readonly string[] {
   const budgets = Object.entries(lanes).flatMap(([lane, { dailyBudgetUsd }]) =>
     dailyBudgetUsd === undefined ? [] : [`lanes.${lane}.dailyBudgetUsd`],
   );
-  const { sqs, eventBuses, sns, taskTokens } = replies.allow;
+  const { eventBuses, sns, taskTokens } = replies.allow;
   return [
     ...budgets,
-    ...(taskTokens || [sqs, eventBuses, sns].some((list) => list.length > 0) ? ["replies.allow"] : []),
+    ...(eventBuses.length > 0 ? ["replies.allow.eventBuses"] : []),
+    ...(sns.length > 0 ? ["replies.allow.sns"] : []),
+    ...(taskTokens ? ["replies.allow.taskTokens"] : []),
   ];
 }

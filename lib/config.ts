@@ -6,6 +6,7 @@ import type { Config, LaneConfig, ModelConfig } from "./core/config.ts";
 import type { Lane } from "./core/lane.ts";
 import { laneLimits, replyInlineBytesMax, replyTtlDaysDefault } from "./core/limits.ts";
 import { readModelId } from "./core/model-id.ts";
+import { queueNameOf } from "./core/reply-to.ts";
 
 /** What a person writes: the models, and whatever else shall differ from the defaults. */
 export interface ConfigInput {
@@ -153,6 +154,13 @@ const laneOf = (lane: Lane) =>
 
 const bucket = z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be a bucket's bare name");
 
+const queueUrl = z
+  .string()
+  .refine(
+    (url) => queueNameOf(url) !== undefined,
+    "must be the URL of a standard queue, like https://sqs.us-west-2.amazonaws.com/123456789012/replies",
+  );
+
 const configSchema = z.strictObject({
   models: z.record(name, model).refine((models) => Object.keys(models).length > 0, "needs at least one model"),
   operations: z.record(name, limitMax).default({}),
@@ -166,7 +174,7 @@ const configSchema = z.strictObject({
       inlineBytesMax: count.max(262_144).default(replyInlineBytesMax),
       allow: z
         .strictObject({
-          sqs: z.array(z.string()).default([]),
+          sqs: z.array(queueUrl).default([]),
           eventBuses: z.array(z.string()).default([]),
           sns: z.array(z.string()).default([]),
           taskTokens: z.boolean().default(false),

@@ -185,6 +185,13 @@ const refused: [says: string, input: unknown, problem: string][] = [
     { ...calm, paramsRef: { buckets: ["s3://in-box"] } },
     "paramsRef.buckets.0: must be a bucket's bare name",
   ],
+  ...["arn:aws:sqs:us-west-2:123456789012:done", "https://sqs.us-west-2.amazonaws.com/123456789012/done.fifo"].map(
+    (url): [string, unknown, string] => [
+      `a queue for announcements as ${url}`,
+      { ...calm, replies: { allow: { sqs: [url] } } },
+      "replies.allow.sqs.0: must be the URL of a standard queue, like https://sqs.us-west-2.amazonaws.com/123456789012/replies",
+    ],
+  ),
   [
     "an inline output that no row takes",
     { ...calm, replies: { inlineBytesMax: 400_000 } },

@@ -1,13 +1,14 @@
 import { SendMessageCommand } from "@aws-sdk/client-sqs";
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { sqsJson } from "../core/json.ts";
+import { queueNameOf } from "../core/reply-to.ts";
 import type { Announcer } from "../ports.ts";
 
 /** Tells queues of replies; `sqsIn` gives a client for the region that a queue's URL names, or for the function's own. */
 export function createAnnouncer(sqsIn: (region: string | undefined) => SQSClient): Announcer {
   const clients = new Map<string | undefined, SQSClient>();
   function clientFor(queueUrl: string): SQSClient {
-    const [, region] = /^https:\/\/sqs\.([a-z0-9-]+)\.amazonaws\./.exec(queueUrl) ?? [];
+    const region = queueNameOf(queueUrl)?.region;
     const client = clients.get(region) ?? sqsIn(region);
     clients.set(region, client);
     return client;

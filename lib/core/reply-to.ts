@@ -68,3 +68,17 @@ export function replyToText(replyTo: ReplyTo): string {
 export function isAmong(replyTo: ReplyTo, others: readonly ReplyTo[]): boolean {
   return others.some((other) => replyToText(other) === replyToText(replyTo));
 }
+
+/** A queue of SQS, as its URL names it. */
+export interface QueueName {
+  readonly region: string;
+  readonly account: string;
+  readonly name: string;
+}
+
+/** undefined: no URL of a standard queue on AWS; a FIFO queue would want more than a message. */
+export function queueNameOf(queueUrl: string): QueueName | undefined {
+  const [, region, account, name] =
+    /^https:\/\/sqs\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?\/(\d{12})\/([\w-]{1,80})$/.exec(queueUrl) ?? [];
+  return region === undefined || account === undefined || name === undefined ? undefined : { region, account, name };
+}

@@ -78,7 +78,11 @@ describe("an announcement", async () => {
       asked.push(region);
       throw new Error("no client");
     });
-    const urls = ["https://sqs.eu-west-1.amazonaws.com/1/q", "https://sqs.cn-north-1.amazonaws.com.cn/1/q", queueUrl];
+    const urls = [
+      "https://sqs.eu-west-1.amazonaws.com/123456789012/q",
+      "https://sqs.cn-north-1.amazonaws.com.cn/123456789012/q",
+      queueUrl,
+    ];
     for (const url of urls)
       await expect(watched.announce({ kind: "sqs", queueUrl: url }, reply)).rejects.toThrow("no client");
     expect(asked).toEqual(["eu-west-1", "cn-north-1", undefined]);

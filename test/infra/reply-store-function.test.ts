@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { storeSettingsOf } from "../../lib/aws/world.ts";
 import { template } from "./synth.ts";
 
-const built = template();
+const done = "https://sqs.us-west-2.amazonaws.com/123456789012/done";
+const built = template({ replies: { allow: { sqs: [done] } } });
 
 /** The one resource of a type that belongs to the reply-store, with its logical id. */
 function of(type: string) {
@@ -69,7 +70,7 @@ describe("the reply-store", () => {
       'CreateLogStream PutLogEvents: {"Fn::GetAtt":["LlmReplyStoreLogs","Arn"]}',
       'ChangeMessageVisibility DeleteMessage GetQueueAttributes ReceiveMessage: {"Fn::GetAtt":["LlmRepliesQueue","Arn"]}',
       'GetItem UpdateItem: {"Fn::GetAtt":["LlmJobTable","Arn"]}',
-      'SendMessage: {"Fn::GetAtt":["LlmParkedQueue","Arn"]}',
+      'SendMessage: [{"Fn::GetAtt":["LlmParkedQueue","Arn"]},{"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":sqs:us-west-2:123456789012:done"]]}]',
       'PutObject: {"Fn::Join":["",[{"Fn::GetAtt":["LlmRepliesBucket","Arn"]},"/outputs/*"]]}',
     ]);
     expect(of("AWS::IAM::Role").properties).not.toHaveProperty("ManagedPolicyArns");

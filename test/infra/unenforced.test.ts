@@ -14,21 +14,32 @@ describe("a setting that nothing would enforce is named", () => {
       "lanes.bulk.dailyBudgetUsd",
       { models: { m: { targets: { t: { ...target, price } } } }, lanes: { bulk: { dailyBudgetUsd: 5 } } },
     ],
-    ["replies.allow", { models: { m: { targets: { t: target } } }, replies: { allow: { taskTokens: true } } }],
-    ["replies.allow", { models: { m: { targets: { t: target } } }, replies: { allow: { eventBuses: ["default"] } } }],
+    [
+      "replies.allow.taskTokens",
+      { models: { m: { targets: { t: target } } }, replies: { allow: { taskTokens: true } } },
+    ],
+    [
+      "replies.allow.eventBuses",
+      { models: { m: { targets: { t: target } } }, replies: { allow: { eventBuses: ["default"] } } },
+    ],
+    [
+      "replies.allow.sns",
+      { models: { m: { targets: { t: target } } }, replies: { allow: { sns: ["arn:aws:sns:a"] } } },
+    ],
   ])("%s", (path, config) => expect(unenforced(checkConfig(config))).toEqual([path]));
 
-  test("and no limit or quota is", () => {
+  test("and no limit, quota or queue is", () => {
     const quotas = { tokensPerMinute: 9, requestsPerMinute: 9, burndown: 5, quotaGroup: "g" };
     const models = { m: { targets: { t: { ...target, ...quotas } } } };
     const limits = { operations: { o: { limitMax: 1 } }, quotaGroups: { g: { limitMax: 1 } }, global: { limitMax: 1 } };
-    expect(unenforced(checkConfig({ models, ...limits }))).toEqual([]);
+    const replies = { allow: { sqs: ["https://sqs.us-west-2.amazonaws.com/123456789012/done"] } };
+    expect(unenforced(checkConfig({ models, replies, ...limits }))).toEqual([]);
   });
 
   test("and stops the synth", () =>
     expect(() =>
       template({ models: { m: { targets: { t: target } } }, replies: { allow: { taskTokens: true } } }),
-    ).toThrow("leave them out: replies.allow"));
+    ).toThrow("leave them out: replies.allow.taskTokens"));
 
   test("as a fault of the config, told without a stack", () =>
     expect(() =>

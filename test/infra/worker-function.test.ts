@@ -10,6 +10,7 @@ const counted = target({ contextWindow: 300_000, countTokens: true });
 const built = template({
   models: { "fast-text": { targets: { "us-west-2": counted } } },
   paramsRef: { buckets: ["in-box"] },
+  replies: { allow: { sqs: ["https://sqs.us-west-2.amazonaws.com/123456789012/done"] } },
 });
 
 /** The one resource of a type that belongs to a lane's worker, with its logical id. */
@@ -135,7 +136,7 @@ describe("the rights of a lane's worker", () => {
       'CreateLogStream PutLogEvents: {"Fn::GetAtt":["LlmBgWorkerLogs","Arn"]}',
       'ChangeMessageVisibility DeleteMessage GetQueueAttributes ReceiveMessage: {"Fn::GetAtt":["LlmBgQueue","Arn"]}',
       'BatchGetItem GetItem UpdateItem: [{"Fn::GetAtt":["LlmJobTable","Arn"]},{"Fn::GetAtt":["LlmLeaseTable","Arn"]}]',
-      'SendMessage: [{"Fn::GetAtt":["LlmParkedQueue","Arn"]},{"Fn::GetAtt":["LlmRepliesQueue","Arn"]}]',
+      'SendMessage: [{"Fn::GetAtt":["LlmParkedQueue","Arn"]},{"Fn::GetAtt":["LlmRepliesQueue","Arn"]},{"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":sqs:us-west-2:123456789012:done"]]}]',
       expect.stringMatching(/^CountTokens: .*:bedrock:us-west-2::foundation-model.amazon\.nova-lite-v1:0/),
       expect.stringMatching(/^GetInferenceProfile InvokeModel InvokeModelWithResponseStream: .*:inference-profile/),
       expect.stringMatching(/^InvokeModel InvokeModelWithResponseStream: .*foundation-model/),
