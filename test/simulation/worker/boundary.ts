@@ -3,7 +3,7 @@ import { noUsage } from "../../../lib/core/attempt.ts";
 import type { Noted } from "../../../lib/core/noted.ts";
 import { never } from "./container.ts";
 import type { Container } from "./container.ts";
-import { clientMsMax, faultMs, isModelCall, isModelKind, providerError, thrown } from "./faults.ts";
+import { clientMsMax, faultMs, isModelCall, isModelKind, providerError, slowPart, thrown } from "./faults.ts";
 import type { FaultKind } from "./faults.ts";
 import type { Call } from "./history.ts";
 import type { Stage } from "./stage.ts";
@@ -80,7 +80,7 @@ async function cross(
 
 /** A request that a client may send again, whether or not the service has heard it. */
 async function send(call: Call, stage: Stage, act: Act): Promise<unknown> {
-  const kind = call.met.find((met) => met in wireFaults);
+  const kind = stage.isDown(call) ? "refused" : call.met.find((met) => met in wireFaults);
   const apply = () => stage.apply(call, async () => await act(call.args));
   const fault = kind === undefined ? undefined : wireFaults[kind];
   if (fault !== undefined) return await fault(call, stage, apply);
@@ -108,7 +108,7 @@ const wireFaults: Readonly<Partial<Record<FaultKind, WireFault>>> = {
     throw thrown("lost");
   },
   slow: async ({ name }, stage, apply) => {
-    const partMs = clientMsMax(name) * faultMs.slowPart;
+    const partMs = clientMsMax(name) * slowPart;
     await stage.wire(partMs);
     const answer = await apply();
     await stage.wire(partMs);

@@ -1,4 +1,3 @@
-import type { Lane } from "../../../lib/core/lane.ts";
 import type { VirtualClock } from "../../../lib/memory/clock.ts";
 import type { Clock } from "../../../lib/ports.ts";
 
@@ -8,16 +7,14 @@ export const never = new Promise<never>(() => undefined);
 /** A sandbox: it can stand still and it can die, and its clock is wrong by a little. */
 export class Container {
   readonly name: string;
-  readonly lane: Lane;
   readonly clock: Clock;
   readonly #true: VirtualClock;
   readonly #death = new AbortController();
   readonly #timers = new Set<object>();
   #frozenUntilMs = -Infinity;
 
-  constructor(name: string, lane: Lane, trueClock: VirtualClock, skewMs: number) {
+  constructor(name: string, trueClock: VirtualClock, skewMs: number) {
     this.name = name;
-    this.lane = lane;
     this.#true = trueClock;
     this.clock = {
       ...trueClock,

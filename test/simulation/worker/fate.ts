@@ -9,8 +9,8 @@ import type { Fate } from "./scenario.ts";
 export function fateOf(history: History, messageId: string): Fate | undefined {
   const parked = momentsOf(history, "parked").find((moment) => moment.messageId === messageId);
   if (parked !== undefined) return `parked: ${parked.reason}`;
-  const send = history.scenario.sends[history.messages.get(messageId) ?? -1];
-  const row = history.end.rows.find(({ jobId }) => jobId === send?.jobId);
+  const { jobId } = history.messages.get(messageId) ?? {};
+  const row = history.end.rows.find((one) => one.jobId === jobId);
   return row === undefined ? undefined : endOf(row);
 }
 

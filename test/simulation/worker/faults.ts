@@ -2,7 +2,7 @@ import { faultOf } from "../../../lib/memory/bedrock-play.ts";
 import type { ProviderError } from "../../../lib/core/failure.ts";
 
 /** What may go wrong with one request on its way: every port knows these. */
-const wireKinds = ["refused", "throttled", "lost", "slow", "twice", "echo", "late", "hang"] as const;
+const wireKinds = ["refused", "throttled", "lost", "slow", "twice", "echo", "late", "hang", "down"] as const;
 /** Bedrock is asked by exactly one HTTP request, and says what went wrong in its own words. */
 const modelKinds = [
   "refused",
@@ -59,8 +59,13 @@ export function faultText({ call, nth, kind }: Fault): string {
   return `${call}#${nth} ${kind}`;
 }
 
-/** How long each lasts. A freeze outlasts every claim and lease; a late copy comes when all of them are over. */
-export const faultMs = { slowPart: 0.45, freeze: 47_000, echo: 41_000, late: 52_000 };
+/**
+ * How long each lasts. A freeze outlasts every claim and lease; a late copy comes when all of them are over; a port that
+ * is down outlasts the patience of whoever stores a reply.
+ */
+export const faultMs = { freeze: 47_000, echo: 41_000, late: 52_000, down: 9_000 };
+/** Of the time that a client waits, there and back again. */
+export const slowPart = 0.45;
 
 /** When a client gives up, its own repetitions included (spec §7): the longest that a call takes. */
 export function clientMsMax(call: string): number {

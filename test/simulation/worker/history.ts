@@ -1,10 +1,9 @@
 import type { JobRow } from "../../../lib/core/claim.ts";
 import type { Breaker } from "../../../lib/core/breaker.ts";
-import type { Lane } from "../../../lib/core/lane.ts";
 import type { Page } from "../../../lib/core/lease.ts";
 import type { Noted } from "../../../lib/core/noted.ts";
 import type { Fault, FaultKind } from "./faults.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Scenario, Send } from "./scenario.ts";
 
 /** One call over a boundary, as the wire saw it. */
 export interface Call {
@@ -13,7 +12,6 @@ export interface Call {
   readonly name: string;
   readonly nth: number;
   readonly container: string;
-  readonly lane: Lane;
   readonly args: readonly unknown[];
   readonly atMs: number;
   readonly met: readonly FaultKind[];
@@ -21,8 +19,8 @@ export interface Call {
 
 /** What an outsider with the true time has seen. None of it is the worker's own word but `noted`. */
 export type Moment = { readonly atMs: number } & (
-  | { readonly kind: "sent"; readonly messageId: string; readonly index: number }
-  | { readonly kind: "received"; readonly messageId: string; readonly container: string; readonly invocation: number }
+  | { readonly kind: "sent"; readonly messageId: string }
+  | { readonly kind: "received"; readonly messageId: string; readonly container: string }
   | { readonly kind: "deleted"; readonly messageId: string }
   | { readonly kind: "parked"; readonly messageId: string; readonly reason: string }
   | { readonly kind: "dead-lettered"; readonly messageId: string }
@@ -32,6 +30,10 @@ export type Moment = { readonly atMs: number } & (
   | { readonly kind: "ended"; readonly call: Call; readonly heard: boolean; readonly answer?: unknown }
   /** A job's row after a write; `call` is whose it was, unless it came from outside. */
   | { readonly kind: "row"; readonly call?: Call; readonly before: JobRow | undefined; readonly after: JobRow }
+  /** The replies queue has the reply of a job. */
+  | { readonly kind: "posted"; readonly jobId: string }
+  /** Somebody was told of a reply, its JSON text. */
+  | { readonly kind: "announced"; readonly jobId: string; readonly reply: string }
   /** A ledger's page around a write; `out`: all leases of the ledger after it. */
   | {
       readonly kind: "page";
@@ -61,13 +63,19 @@ export type Moment = { readonly atMs: number } & (
 
 export type MomentOf<Kind extends Moment["kind"]> = Extract<Moment, { readonly kind: Kind }>;
 
+/** `send`: what the scenario says of it; a message of the replies queue has none. */
+export interface Message {
+  readonly jobId?: string;
+  readonly send?: Send;
+}
+
 /** A run from its first message until long after its last. */
 export interface History {
   readonly scenario: Scenario;
   readonly faults: readonly Fault[];
   readonly moments: readonly Moment[];
-  /** By message: its place among the scenario's. */
-  readonly messages: ReadonlyMap<string, number>;
+  /** All messages of all queues. */
+  readonly messages: ReadonlyMap<string, Message>;
   /** The most leases of each ledger, of all configs at work. */
   readonly limits: ReadonlyMap<string, number>;
   /** Calls by boundary. */

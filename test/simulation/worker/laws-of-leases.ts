@@ -1,3 +1,4 @@
+import { lanes } from "../../../lib/core/lane.ts";
 import { laneCap } from "../../../lib/core/lease.ts";
 import type { Page } from "../../../lib/core/lease.ts";
 import { closingBellMs, lastCallMs, leaseGraceMs, sleepMsMax } from "../../../lib/core/limits.ts";
@@ -17,11 +18,12 @@ const theLimitIsALimit: Law = {
     if (moment.kind !== "page") return undefined;
     const { after, before, call, ledger, out } = moment;
     const isNew = Object.keys(after).some((id) => before[id] === undefined);
-    const share = Math.max(...scenario.configs.map(({ lanes }) => lanes[call.lane].share));
+    const lane = lanes.find((one) => call.container.startsWith(`${one}-`)) ?? "rt";
+    const share = Math.max(...scenario.configs.map((config) => config.lanes[lane].share));
     const cap = laneCap(limits.get(ledger) ?? 0, share);
     const count = Object.keys(out).length;
     return isNew && count > cap
-      ? { about: ledger, says: `has ${count} leases out of the ${cap} of ${call.lane}` }
+      ? { about: ledger, says: `has ${count} leases out of the ${cap} of ${lane}` }
       : undefined;
   },
 };

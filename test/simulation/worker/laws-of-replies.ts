@@ -1,19 +1,20 @@
-import { claimGraceMs, crashesMax } from "../../../lib/core/limits.ts";
+import { claimGraceMs, crashesMax, heartbeatMs } from "../../../lib/core/limits.ts";
 import { isHeldBy } from "../../../lib/core/claim.ts";
 import type { Claim } from "../../../lib/core/claim.ts";
+import { clientMsMax } from "./faults.ts";
 import { endOf, fateOf, replyOf } from "./fate.ts";
 import { jobIdOf, momentsOf } from "./history.ts";
 import type { History } from "./history.ts";
 import { skewMsMax } from "./laws.ts";
 import type { Found, Law } from "./laws.ts";
+import type { Seen } from "./seen.ts";
 import { answerMark, promptMark } from "./marks.ts";
 
 const everyMessageEnds: Law = {
   law: "1",
   says: "every message that reached a worker ends in a final reply of its job, or parked",
   atEnd(history) {
-    const found = [...history.messages].flatMap(([messageId, index]): Found[] => {
-      const about = history.scenario.sends[index]?.jobId ?? messageId;
+    const found = [...history.messages].flatMap(([messageId, { jobId: about = messageId }]): Found[] => {
       return fateOf(history, messageId) === undefined ? [{ about, says: "its message has no end" }] : [];
     });
     const { stuck, waiting } = history.end;
@@ -35,11 +36,13 @@ const repliesStay: Law = {
 
 const deletesLast: Law = {
   law: "3",
-  says: "no message is deleted before its reply is stored, or the message parked",
-  at(moment, { parked, rows }, { messages, scenario }) {
+  says: "no message is deleted before its reply is stored, safe in the replies queue, or the message parked",
+  at(moment, { parked, posted, rows }, { messages }) {
     if (moment.kind !== "deleted" || parked.has(moment.messageId)) return undefined;
-    const jobId = scenario.sends[messages.get(moment.messageId) ?? -1]?.jobId;
+    const { jobId, send } = messages.get(moment.messageId) ?? {};
     if (jobId !== undefined && rows.get(jobId)?.reply !== undefined) return undefined;
+    // What the replies queue has is as safe, but for its own messages.
+    if (jobId !== undefined && send !== undefined && posted.has(jobId)) return undefined;
     return { about: jobId ?? moment.messageId, says: "its message was deleted with nothing to show for it" };
   },
 };
@@ -47,15 +50,42 @@ const deletesLast: Law = {
 const boughtOnce: Law = {
   law: "7",
   says: "what is stored is never asked for again; what was received, only after its claim lapsed",
-  at(moment, { rows, received }) {
+  at(moment, seen) {
     // As the code calls it: what a freeze does to a request on its way out is nobody's fault.
     if (moment.kind !== "called" || moment.call.name !== "models.ask") return undefined;
     const jobId = jobIdOf(moment.call.args);
-    if (rows.get(jobId)?.reply !== undefined) return { about: jobId, says: "was asked for though it is answered" };
-    const { heldUntilMs = -Infinity, state } = received.get(jobId) ?? {};
-    const hasLapsed = state !== "queued" && moment.atMs >= heldUntilMs + claimGraceMs - skewMsMax;
-    if (hasLapsed) return undefined;
-    return { about: jobId, says: "was asked for again though its answer was received" };
+    const { atMs } = moment;
+    if (seen.rows.get(jobId)?.reply !== undefined && !isNews(jobId, atMs, seen))
+      return { about: jobId, says: "was asked for though it is answered" };
+    const { heldUntilMs = -Infinity, state } = seen.received.get(jobId) ?? {};
+    const hasLapsed = state !== "queued" && atMs >= heldUntilMs + claimGraceMs - skewMsMax;
+    return hasLapsed ? undefined : { about: jobId, says: "was asked for again though its answer was received" };
+  },
+};
+
+/** Out of the replies queue a reply may come after its job's claim: the holder learns of it by the next heartbeat. */
+function isNews(jobId: string, atMs: number, { broughtAtMs, claimedAtMs }: Seen): boolean {
+  const [broughtMs, claimedMs] = [broughtAtMs.get(jobId) ?? -Infinity, claimedAtMs.get(jobId) ?? Infinity];
+  return claimedMs < broughtMs && atMs < broughtMs + heartbeatMs + clientMsMax("jobs.extend");
+}
+
+const theOneWhoWaitsIsTold: Law = {
+  law: "§10",
+  says: "whoever waits is told of the reply once it is stored, and of no other",
+  at(moment, { rows }) {
+    if (moment.kind !== "announced" || rows.get(moment.jobId)?.reply === moment.reply) return undefined;
+    return { about: moment.jobId, says: "was announced by another reply than the stored one" };
+  },
+  atEnd(history) {
+    const told = Map.groupBy(momentsOf(history, "announced"), ({ jobId }) => jobId);
+    const waiting = history.scenario.sends.filter(({ waits }) => waits === true);
+    return [...Map.groupBy(waiting, ({ jobId = "" }) => jobId)].flatMap(([about, { length }]): Found[] => {
+      const times = told.get(about)?.length ?? 0;
+      // What could not be announced is the sweeper's to repeat.
+      const owed = history.end.rows.find(({ jobId }) => jobId === about)?.unannounced.length ?? 0;
+      if (times + owed < length) return [{ about, says: `has ${length} who wait and told ${times}` }];
+      return times > length && history.faults.length === 0 ? [{ about, says: `was announced ${times} times` }] : [];
+    });
   },
 };
 
@@ -77,20 +107,29 @@ const ownersOnly: Law = {
   },
 };
 
+const whatIsPostedCounts: Law = {
+  law: "8",
+  says: "an answer in the replies queue is stored if the job still has no reply",
+  atEnd: (history) =>
+    momentsOf(history, "posted")
+      .filter(({ jobId }) => !history.end.rows.some((row) => row.jobId === jobId && row.reply !== undefined))
+      .map(({ jobId }) => ({ about: jobId, says: "has an answer that was never stored" })),
+};
+
 const patienceIsNoFault: Law = {
   law: "9",
   says: "no healthy job is parked because it waited, and none has crashed that did not",
   atEnd(history) {
-    const { end, messages, scenario } = history;
-    const sendOf = (messageId: string) => scenario.sends[messages.get(messageId) ?? -1];
+    const { end, messages } = history;
     const dead = momentsOf(history, "dead-lettered").map(({ messageId }) => ({
-      about: sendOf(messageId)?.jobId ?? messageId,
+      about: messages.get(messageId)?.jobId ?? messageId,
       says: "was parked by SQS",
     }));
     const parked = momentsOf(history, "parked").flatMap(({ messageId, reason }): Found[] => {
-      const send = sendOf(messageId);
-      if (send?.jobId === undefined || send.fates.includes(`parked: ${reason}`)) return [];
-      return [{ about: send.jobId, says: `was parked: ${reason}` }];
+      const { jobId = messageId, send } = messages.get(messageId) ?? {};
+      return send?.fates.includes(`parked: ${reason}`) === true
+        ? []
+        : [{ about: jobId, says: `was parked: ${reason}` }];
     });
     const crashed = end.rows
       .filter((row) => endOf(row) === "failed: worker_crashed" && lapses(history, row.jobId) < crashesMax)
@@ -110,9 +149,8 @@ const neighboursAreStrangers: Law = {
   law: "11",
   says: "a bad record never changes the fate of another",
   atEnd(history) {
-    const { faults, messages, scenario } = history;
-    return [...messages].flatMap(([messageId, index]): Found[] => {
-      const send = scenario.sends[index];
+    const { faults, messages } = history;
+    return [...messages].flatMap(([messageId, { send }]): Found[] => {
       const fate = fateOf(history, messageId);
       if (send === undefined || fate === undefined || fate === send.fates[0]) return [];
       const { fates, jobId = messageId, lane } = send;
@@ -154,7 +192,9 @@ export const lawsOfReplies: readonly Law[] = [
   repliesStay,
   deletesLast,
   boughtOnce,
+  theOneWhoWaitsIsTold,
   ownersOnly,
+  whatIsPostedCounts,
   patienceIsNoFault,
   neighboursAreStrangers,
   outOfSight,

@@ -3,7 +3,7 @@ import type { JobRow } from "../../../lib/core/claim.ts";
 import { crashesMax } from "../../../lib/core/limits.ts";
 import type { World } from "../../../lib/ports.ts";
 import type { Fault } from "./faults.ts";
-import type { Mutant } from "./mapping.ts";
+import type { Mutant } from "./functions.ts";
 
 /** A worker or a world that breaks a promise, and where that comes to light. */
 export interface Culprit {
@@ -61,15 +61,7 @@ export const culprits: readonly Culprit[] = [
     law: "3",
     says: "a worker that acknowledges before it stores",
     scenario: "one job that somebody waits for",
-    mutant: {
-      view: (world) =>
-        changed(world, "jobs", {
-          complete: async (claim, ask) => {
-            world.clock.after(2_000, () => void world.jobs.complete(claim, ask));
-            return { kind: "stored" };
-          },
-        }),
-    },
+    mutant: { view: storingLate },
   },
   {
     law: "3",
@@ -213,6 +205,24 @@ export const culprits: readonly Culprit[] = [
     },
   },
   {
+    law: "8",
+    says: "a replies queue that loses what it has taken",
+    scenario: "a reply that only the replies queue takes",
+    mutant: { world: (world) => changed(world, "outbox", { send: async () => undefined }) },
+  },
+  {
+    law: "§10",
+    says: "a worker that tells of a reply before it has stored it",
+    scenario: "replies that somebody waits to be told of",
+    mutant: { view: storingLate },
+  },
+  {
+    law: "§10",
+    says: "a worker that tells nobody",
+    scenario: "replies that somebody waits to be told of",
+    mutant: { view: (world) => changed(world, "announcer", { announce: async () => "gone" }) },
+  },
+  {
     law: "9",
     says: "a queue that gives a message up after two receives",
     scenario: "requeues while everything is throttled",
@@ -311,6 +321,16 @@ export const culprits: readonly Culprit[] = [
     },
   },
 ];
+
+/** It says that it has stored the reply, and does so afterwards. */
+function storingLate(world: World): World {
+  return changed(world, "jobs", {
+    complete: async (claim, ask) => {
+      world.clock.after(2_000, () => void world.jobs.complete(claim, ask));
+      return { kind: "stored" };
+    },
+  });
+}
 
 /** The return goes over the wire that much later than the worker believes. */
 function returningLate(world: World, ms: number): World {

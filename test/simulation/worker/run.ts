@@ -4,8 +4,9 @@ import { t0 } from "../../a.ts";
 import { faultMs } from "./faults.ts";
 import type { Fault } from "./faults.ts";
 import type { History } from "./history.ts";
-import { Mapping } from "./mapping.ts";
-import type { Mutant } from "./mapping.ts";
+import { replyStoreOf, workerOf } from "./functions.ts";
+import type { Mutant } from "./functions.ts";
+import { Lambda } from "./lambda.ts";
 import type { Scenario } from "./scenario.ts";
 import { Stage } from "./stage.ts";
 
@@ -26,19 +27,21 @@ const quietMs = faultMs.late + Math.max(leaseMs, laneLimits.bulk.attemptMsMax) +
 
 /** Runs a scenario until every message has gone, and on until whatever was left behind must have lapsed. */
 export async function run(scenario: Scenario, trouble: Trouble = calm, mutant: Mutant = {}): Promise<History> {
-  const stage = new Stage(scenario, trouble.faults, trouble.seed, mutant.receivesMax);
+  const faults = [...(scenario.faults ?? []), ...trouble.faults];
+  const stage = new Stage(scenario, faults, trouble.seed, mutant.receivesMax);
   const { clock, world } = stage;
   const used = lanes.filter((lane) => scenario.sends.some((send) => send.lane === lane));
-  const mappings = used.map((lane) => new Mapping(lane, stage, trouble.skewMs, mutant));
+  const functions = [...used.map((lane) => workerOf(lane, stage, mutant)), replyStoreOf(stage, mutant)];
+  const lambdas = functions.map((one) => new Lambda(one, stage, trouble.skewMs));
   stage.onQueue = () => {
-    for (const mapping of mappings) mapping.look();
+    for (const lambda of lambdas) lambda.look();
   };
   for (const [index, { atMs }] of scenario.sends.entries()) clock.after(atMs, () => stage.send(index));
   for (const { jobId, atMs } of scenario.cancels ?? []) clock.after(atMs, () => void stage.cancel(jobId));
   for (const { atMs, ...ask } of scenario.overrides ?? []) clock.after(atMs, () => void world.leases.setOverride(ask));
 
   const allSentMs = Math.max(...scenario.sends.map(({ atMs }) => atMs));
-  const isOver = () => clock.nowMs() > t0 + allSentMs && mappings.every(({ isQuiet }) => isQuiet);
+  const isOver = () => clock.nowMs() > t0 + allSentMs && lambdas.every(({ isQuiet }) => isQuiet);
   const isLate = () => clock.nowMs() > t0 + allSentMs + horizonMs;
   await clock.runUntil(() => isOver() || isLate() || stage.stuck !== undefined);
   if (isLate()) stage.stuck ??= "messages came and went without an end";
@@ -49,7 +52,7 @@ export async function run(scenario: Scenario, trouble: Trouble = calm, mutant: M
   const { breakers } = await world.leases.readBoard({ ledgers: [], targets: ledgers, lanes: [], models: [] });
   return {
     scenario,
-    faults: trouble.faults,
+    faults,
     moments: stage.moments,
     messages: stage.messages,
     limits: stage.limits,

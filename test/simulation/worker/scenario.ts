@@ -1,7 +1,7 @@
 import type { Config } from "../../../lib/core/config.ts";
-import type { JsonObject } from "../../../lib/core/json.ts";
 import type { Lane } from "../../../lib/core/lane.ts";
 import type { ScriptText } from "../../../lib/memory/bedrock-script.ts";
+import type { Fault } from "./faults.ts";
 import type { OverrideAsk } from "../../../lib/core/override.ts";
 
 /** How a message ends: its job's status, with the code of a failure, or the reason for which it is parked. */
@@ -13,6 +13,8 @@ export interface Send {
   readonly body: string;
   /** Absent: the body names no job. */
   readonly jobId?: string;
+  /** Somebody waits to be told of the reply. */
+  readonly waits?: true;
   /** The first is its fate when nothing goes wrong; the others may come of faults. */
   readonly fates: readonly [Fate, ...Fate[]];
 }
@@ -30,9 +32,8 @@ export interface Scenario {
   readonly timeoutMs?: number;
   readonly cancels?: readonly { readonly jobId: string; readonly atMs: number }[];
   readonly overrides?: readonly (OverrideAsk & { readonly atMs: number })[];
+  /** What goes wrong in every run of it. */
+  readonly faults?: readonly Fault[];
   /** The container that asks for this job dies of it. */
   readonly poison?: string;
 }
-
-/** What a message of the scenario asks for; only what differs need be said. */
-export type Asked = JsonObject;

@@ -40,6 +40,7 @@ function scriptOf(facts: Partial<ScriptText> = {}): ScriptText {
 
 function job(jobId: string, asks: JsonObject = {}, facts: Partial<Send> = {}): Send {
   const { params: asked = params, ...others } = asks;
+  const waits = "replyTo" in asks ? { waits: true as const } : {};
   const body = JSON.stringify({
     jobId,
     model: "fast",
@@ -47,7 +48,7 @@ function job(jobId: string, asks: JsonObject = {}, facts: Partial<Send> = {}): S
     ...(asked === null ? {} : { params: asked }),
     ...others,
   });
-  return { lane: "bg", atMs: 0, jobId, body, fates: ["succeeded"], ...facts };
+  return { lane: "bg", atMs: 0, jobId, body, fates: ["succeeded"], ...waits, ...facts };
 }
 
 function scenario(facts: Pick<Scenario, "name" | "sends"> & Partial<Scenario>): Scenario {
@@ -202,11 +203,15 @@ export const scenarios: readonly Scenario[] = [
   scenario({
     name: "damaged messages beside good ones",
     sends: [
-      job("j-1", {}, { fates: ["succeeded", "failed: invalid_envelope"] }),
+      job("j-1", {}, { fates: ["succeeded", "failed: invalid_envelope", "parked: job_id_reused"] }),
       { lane: "bg", atMs: 0, body: '{"jobId":"torn', fates: ["parked: not_an_envelope"] },
       job("invalid", { modle: "fast" }, { fates: ["failed: invalid_envelope"] }),
       job("j-1", { modle: "fast" }, { atMs: 100, fates: ["parked: invalid_envelope", "failed: invalid_envelope"] }),
-      job("j-1", { model: "smart" }, { atMs: 200, fates: ["parked: job_id_reused", "failed: invalid_envelope"] }),
+      job(
+        "j-1",
+        { model: "smart" },
+        { atMs: 200, fates: ["parked: job_id_reused", "failed: invalid_envelope", "succeeded"] },
+      ),
       job("j-2"),
     ],
   }),
@@ -220,6 +225,44 @@ export const scenarios: readonly Scenario[] = [
     ],
     configs: [configOf({ replies: { inlineBytesMax: 100 } })],
     objects: { good: JSON.stringify(params), junk: "{" },
+  }),
+
+  scenario({
+    name: "replies that somebody waits to be told of",
+    sends: [
+      job("j-1", { replyTo: { eventBus: "default" } }),
+      job("j-2", { replyTo: { taskToken: "token" } }),
+      job("j-2", { replyTo: { taskToken: "another" } }, { atMs: 5 * second }),
+    ],
+    configs: [configOf({ replies: { allow: { eventBuses: ["default"], taskTokens: true } } })],
+  }),
+
+  scenario({
+    name: "a reply that only the replies queue takes",
+    sends: [job("j-1", { replyTo: { eventBus: "default" } }), job("j-2")],
+    configs: [configOf({ replies: { allow: { eventBuses: ["default"] } } })],
+    faults: [{ call: "jobs.complete", nth: 1, kind: "down" }],
+  }),
+
+  scenario({
+    name: "a reply that at first nobody takes",
+    sends: [job("j-1")],
+    faults: [
+      { call: "jobs.complete", nth: 1, kind: "down" },
+      { call: "outbox.send", nth: 1, kind: "down" },
+    ],
+  }),
+
+  scenario({
+    name: "prompts that Bedrock counts",
+    sends: [job("j-1"), job("j-2", { op: "converse_stream" })],
+    configs: [
+      configOf(
+        {},
+        { countTokens: true, tokensPerMinute: 20_000, contextWindow: 10_000, limit: { start: 40, max: 40 } },
+      ),
+    ],
+    script: scriptOf({ rules: [{ when: { op: "count_tokens", nth: 2 }, do: { kind: "fail", error: "no-count" } }] }),
   }),
 
   scenario({

@@ -24,8 +24,13 @@ export interface SeenContainer {
 export class Seen {
   readonly rows = new Map<string, JobRow>();
   readonly parked = new Set<string>();
+  /** Jobs whose reply the replies queue has, or has had. */
+  readonly posted = new Set<string>();
   /** By job: its claim when its answer was received, and what has become of it. */
   readonly received = new Map<string, JobRow>();
+  /** By job: when it was last claimed, and when its reply came out of the replies queue. */
+  readonly claimedAtMs = new Map<string, number>();
+  readonly broughtAtMs = new Map<string, number>();
   readonly askedNow = new Set<MomentOf<"asked">>();
   readonly #containers = new Map<string, SeenContainer>();
 
@@ -56,6 +61,8 @@ export class Seen {
       }
       case "row":
         this.rows.set(moment.after.jobId, moment.after);
+        if (moment.call?.name === "jobs.claim") this.claimedAtMs.set(moment.after.jobId, moment.atMs);
+        if (moment.call?.name === "jobs.storeReply") this.broughtAtMs.set(moment.after.jobId, moment.atMs);
         if (this.received.get(moment.after.jobId)?.fence === moment.after.fence)
           this.received.set(moment.after.jobId, moment.after);
         return;
@@ -63,6 +70,9 @@ export class Seen {
         return this.#take(moment);
       case "parked":
         this.parked.add(moment.messageId);
+        return;
+      case "posted":
+        this.posted.add(moment.jobId);
         return;
       case "asked":
         this.askedNow.add(moment);
@@ -88,6 +98,7 @@ export class Seen {
       case "deleted":
       case "dead-lettered":
       case "cancel":
+      case "announced":
       case "noted":
     }
   }

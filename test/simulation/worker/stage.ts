@@ -1,14 +1,16 @@
 import { cancel } from "../../../lib/client/cancel.ts";
+import { readUnstored } from "../../../lib/core/outbox.ts";
 import { ledgersOf } from "../../../lib/core/ledgers.ts";
 import { pageCount } from "../../../lib/core/lease.ts";
 import type { Page, PageRef } from "../../../lib/core/lease.ts";
 import type { JobRow } from "../../../lib/core/claim.ts";
+import { parseJson } from "../../../lib/core/json.ts";
 import type { Lane } from "../../../lib/core/lane.ts";
 import { queueVisibilityS, laneLimits } from "../../../lib/core/limits.ts";
 import { createDice } from "../../../lib/memory/clock.ts";
 import type { VirtualClock } from "../../../lib/memory/clock.ts";
 import { createMemoryQueue } from "../../../lib/memory/queue.ts";
-import type { MemoryQueue } from "../../../lib/memory/queue.ts";
+import type { MemoryQueue, ReceivedMessage } from "../../../lib/memory/queue.ts";
 import { createMemoryWorld } from "../../../lib/memory/world.ts";
 import type { MemoryWorld } from "../../../lib/memory/world.ts";
 import type { ModelRequest } from "../../../lib/ports.ts";
@@ -18,7 +20,7 @@ import type { Container } from "./container.ts";
 import { faultMs } from "./faults.ts";
 import type { Fault, FaultKind } from "./faults.ts";
 import { jobIdOf } from "./history.ts";
-import type { Call, Moment, MomentOf } from "./history.ts";
+import type { Call, Message, Moment, MomentOf } from "./history.ts";
 import type { Scenario } from "./scenario.ts";
 
 type Unseen<M = Moment> = M extends Moment ? Omit<M, "atMs"> : never;
@@ -31,9 +33,7 @@ export class Stage {
   readonly scenario: Scenario;
   readonly world: MemoryWorld;
   readonly moments: Moment[] = [];
-  readonly messages = new Map<string, number>();
-  /** By message: its latest handle. */
-  readonly handles = new Map<string, string>();
+  readonly messages = new Map<string, Message>();
   /** Calls by boundary. */
   readonly counts = new Map<string, number>();
   readonly limits: ReadonlyMap<string, number>;
@@ -44,7 +44,10 @@ export class Stage {
   readonly #faults: ReadonlyMap<string, readonly FaultKind[]>;
   readonly #wireDice: () => number;
   readonly #rows = new Map<string, JobRow>();
-  readonly #parked = new Map<Lane, number>();
+  readonly #parked = new Map<MemoryQueue, number>();
+  readonly #handles = new Map<string, string>();
+  readonly #downUntilMs = new Map<string, number>();
+  #announced = 0;
   readonly #open = new Map<Call, string>();
   readonly #receivesMax: number | undefined;
   #calls = 0;
@@ -85,7 +88,7 @@ export class Stage {
   }
 
   get queues(): readonly MemoryQueue[] {
-    return [...this.#queues.values()];
+    return [...this.#queues.values(), this.world.outbox.queue];
   }
 
   see(moment: Unseen): void {
@@ -96,9 +99,15 @@ export class Stage {
     const sent = this.scenario.sends[index];
     if (sent === undefined) return;
     const messageId = this.queueOf(sent.lane).send(sent.body);
-    this.messages.set(messageId, index);
-    this.see({ kind: "sent", messageId, index });
+    this.messages.set(messageId, { send: sent, ...(sent.jobId !== undefined && { jobId: sent.jobId }) });
+    this.see({ kind: "sent", messageId });
     this.onQueue();
+  }
+
+  received({ messageId, receiptHandle, body }: ReceivedMessage, { name }: Container): void {
+    this.#handles.set(messageId, receiptHandle);
+    if (!this.messages.has(messageId)) this.messages.set(messageId, postedIn(body));
+    this.see({ kind: "received", messageId, container: name });
   }
 
   async cancel(jobId: string): Promise<void> {
@@ -116,7 +125,6 @@ export class Stage {
       name,
       nth,
       container: container.name,
-      lane: container.lane,
       args,
       atMs: this.clock.nowMs(),
       met,
@@ -153,6 +161,13 @@ export class Stage {
     this.see({ kind: "froze", container: container.name, untilMs: container.frozenUntilMs });
   }
 
+  /** A port that is down is so for everybody. */
+  isDown({ name, met }: Call): boolean {
+    const [port = ""] = name.split(".");
+    if (met.includes("down")) this.#downUntilMs.set(port, this.clock.nowMs() + faultMs.down);
+    return this.clock.nowMs() < (this.#downUntilMs.get(port) ?? 0);
+  }
+
   /** One way over the wire. */
   async wire(ms = 0): Promise<void> {
     await this.clock.sleep(ms + 0.5 + 3 * this.#wireDice());
@@ -180,12 +195,14 @@ export class Stage {
     const answer = await act();
     this.#seeRows(call);
     this.#seeParked();
+    this.#seeAnnounced();
+    if (call.name === "outbox.send") this.see({ kind: "posted", jobId: "", ...postedIn(call.args[0]) });
     if (isPageRef(ref)) {
       const after = await this.#pageAt(ref);
       const { ledger } = ref;
       this.see({ kind: "page", call, ledger, before, after, out: await this.leasesOf(ledger) });
     }
-    if (call.name.startsWith("queue.")) this.onQueue();
+    if (/^(queue|outbox)\./.test(call.name)) this.onQueue();
     return answer;
   }
 
@@ -210,9 +227,9 @@ export class Stage {
   }
 
   /** What happens at the moment of a call, and not to it. */
-  #outside({ met, args, lane }: Call): void {
+  #outside({ met, args }: Call): void {
     const jobId = jobIdOf(args) || this.scenario.sends[0]?.jobId;
-    if (met.includes("early")) this.#showAll(lane);
+    if (met.includes("early")) this.#showAll();
     if (met.includes("copy"))
       this.send(
         Math.max(
@@ -224,11 +241,9 @@ export class Stage {
   }
 
   /** SQS forgets that it has handed anything out. */
-  #showAll(lane: Lane): void {
-    const entries = [...this.handles].map(([messageId, receiptHandle]) => ({ messageId, receiptHandle, seconds: 0 }));
-    void this.queueOf(lane)
-      .hide(entries)
-      .then(() => this.onQueue());
+  #showAll(): void {
+    const entries = [...this.#handles].map(([messageId, receiptHandle]) => ({ messageId, receiptHandle, seconds: 0 }));
+    void Promise.all(this.queues.map((queue) => queue.hide(entries))).then(() => this.onQueue());
   }
 
   #seeRows(call?: Call): void {
@@ -241,12 +256,27 @@ export class Stage {
   }
 
   #seeParked(): void {
-    for (const [lane, { parked }] of this.#queues) {
-      for (const { messageId, reason } of parked.slice(this.#parked.get(lane) ?? 0))
+    for (const queue of this.queues) {
+      for (const { messageId, reason } of queue.parked.slice(this.#parked.get(queue) ?? 0))
         this.see({ kind: "parked", messageId, reason });
-      this.#parked.set(lane, parked.length);
+      this.#parked.set(queue, queue.parked.length);
     }
   }
+
+  #seeAnnounced(): void {
+    const { sent } = this.world.announcer;
+    for (const { reply } of sent.slice(this.#announced)) {
+      const value = parseJson(reply);
+      this.see({ kind: "announced", jobId: jobIdOf([value]), reply });
+    }
+    this.#announced = sent.length;
+  }
+}
+
+/** Whose reply a message of the replies queue holds. */
+function postedIn(body: unknown): Message {
+  const read = typeof body === "string" ? readUnstored(body) : undefined;
+  return read?.kind === "reply" ? { jobId: read.unstored.jobId } : {};
 }
 
 function isPageRef(value: unknown): value is PageRef {

@@ -4,7 +4,7 @@ import type { Fault } from "./faults.ts";
 import { breaches } from "./invariants.ts";
 import type { Breach } from "./invariants.ts";
 import type { History } from "./history.ts";
-import type { Mutant } from "./mapping.ts";
+import type { Mutant } from "./functions.ts";
 import { calm, run } from "./run.ts";
 import type { Trouble } from "./run.ts";
 import type { Scenario } from "./scenario.ts";
