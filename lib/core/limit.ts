@@ -1,4 +1,5 @@
 import { headFields, laneCap } from "./lease.ts";
+import type { Lane } from "./lane.ts";
 import type { Head, LeaseAsk } from "./lease.ts";
 import { dailyPauseMs, pauseMsMax } from "./limits.ts";
 
@@ -17,6 +18,14 @@ const retryCutFromMs = 45_000;
 /** The limit in force: the learned one, never above the configured maximum. */
 export function limitOf(head: Head | undefined, { limitStart, limitMax }: LimitBounds): number {
   return Math.max(1, Math.min(head?.lim ?? limitStart, limitMax));
+}
+
+/**
+ * How long a job stands in line for a lease. As many jobs are in hand as the configured maximum can use, so under a limit
+ * that was cut most of them would stand there in vain: only who is waited for himself stands there to the end.
+ */
+export function patienceMs(waitMsMax: number, lane: Lane, head: Head | undefined, bounds: LimitBounds): number {
+  return lane === "rt" ? waitMsMax : Math.round((waitMsMax * limitOf(head, bounds)) / bounds.limitMax);
 }
 
 /** The head after a throttle: a tenth less, and a pause. Undefined: another has cut already. */

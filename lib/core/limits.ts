@@ -110,9 +110,10 @@ export const dailyPauseMs = 900_000;
 /** Nearer to its deadline than this a job is not handed back any more. */
 export const requeueDeadlineLeftMsMin = 10_000;
 export const requeueMsBase = 5_000;
+/** Of waits whose end nobody knows: later than this a backlog finds its limit idle. */
+export const requeueMsMax = 120_000;
 /** A wait that many are told at once: the least that each waits for its turn, doubled by every receive. */
 export const turnMsBase = 1_000;
-export const turnMsMax = 120_000;
 export const releasesMax = 20;
 export const releaseDeadlineLeftMsMin = 20_000;
 

@@ -9,9 +9,9 @@ import {
   releasesMax,
   requeueDeadlineLeftMsMin,
   requeueMsBase,
+  requeueMsMax,
   sqsHiddenSMax,
   turnMsBase,
-  turnMsMax,
 } from "./limits.ts";
 import type { RequeueCause } from "./settlement.ts";
 
@@ -55,12 +55,12 @@ export function requeueDelayS(
  * before comes later each time, or a backlog would use up its receives within minutes.
  */
 function turnMs(receives: number): number {
-  return Math.min(turnMsBase * 2 ** Math.max(0, sane(receives, 1) - 1), turnMsMax);
+  return Math.min(turnMsBase * 2 ** Math.max(0, sane(receives, 1) - 1), requeueMsMax);
 }
 
-/** The wait of which nothing is known doubles with every requeue. */
+/** The wait of which nothing is known doubles with every requeue, up to two minutes. */
 export function unknownWaitMs(requeues: number): number {
-  return Math.min(requeueMsBase * 2 ** sane(requeues, 0), pauseMsMax);
+  return Math.min(requeueMsBase * 2 ** sane(requeues, 0), requeueMsMax);
 }
 
 /** How long a plan is paused as a whole: until its earliest step is free. 0: a step can be tried now. */

@@ -6,7 +6,7 @@ import { classify } from "../core/failure.ts";
 import type { JsonObject } from "../core/json.ts";
 import { burndownFor, chargeOf, wantedBy } from "../core/ledgers.ts";
 import type { LeaseOutcome, NoLease } from "../core/lease.ts";
-import { attemptMsMin, attemptsPerStepMax, laneLimits } from "../core/limits.ts";
+import { attemptMsMin, attemptsPerStepMax } from "../core/limits.ts";
 import type { Need, Step } from "../core/plan.ts";
 import { unusedTokens } from "../core/reserve.ts";
 import type { ModelAnswer } from "../ports.ts";
@@ -25,15 +25,18 @@ export async function runAttempt(
   need: Need,
   attempt: number,
   attemptMsMax: number,
+  leaseWaitMsMax: number,
 ): Promise<Tried> {
   const { desk, config, world } = run.invocation.worker;
   run.show({ kind: "waiting", step: step.name });
   const askedAtMs = world.clock.nowMs();
   const taken = await desk.take(wantedBy(run.job, step, need, config), {
-    waitMs: step.requireHeadroom ? 0 : laneLimits[run.job.lane].leaseWaitMsMax,
+    waitMs: leaseWaitMsMax,
     signal: run.signal,
   });
-  run.add({ leaseWaitMs: run.progress.leaseWaitMs + world.clock.nowMs() - askedAtMs });
+  const waitedMs = world.clock.nowMs() - askedAtMs;
+  run.leaseWaits.set(step.name, (run.leaseWaits.get(step.name) ?? 0) + waitedMs);
+  run.add({ leaseWaitMs: run.progress.leaseWaitMs + waitedMs });
   if (taken.kind !== "taken") return { kind: "no-lease", why: taken };
 
   const unusedBy = (attempted?: Attempted) =>

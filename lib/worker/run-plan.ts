@@ -12,6 +12,7 @@ import { failureOfStop } from "../core/failure.ts";
 import type { Failure } from "../core/failure.ts";
 import type { JsonObject } from "../core/json.ts";
 import { leaseAsks } from "../core/ledgers.ts";
+import { patienceMs } from "../core/limit.ts";
 import { attemptsPerLifeMax, laneLimits } from "../core/limits.ts";
 import { inOrder } from "../core/override.ts";
 import { needOf, paramsFor, skipReason } from "../core/plan.ts";
@@ -118,7 +119,15 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
 
     const longestMs = attemptMsMax(run);
     const tried = await behindBreaker(run, step, longestMs, () =>
-      runAttempt(run, step, params, needOn(step, walk.need, walk.seen.counts), attempt, longestMs),
+      runAttempt(
+        run,
+        step,
+        params,
+        needOn(step, walk.need, walk.seen.counts),
+        attempt,
+        longestMs,
+        leaseWaitMs(run, step, walk),
+      ),
     );
     if (tried.kind === "shut") return leave(run, attempt, { step: step.name, ...shut(tried.untilMs) });
     if (tried.kind === "no-lease") {
@@ -276,6 +285,16 @@ function leftOf(run: Run, steps: readonly Step[]): Left {
     attemptMs: Math.min(longestMs, ...steps.map(({ typicalMs }) => 3 * (typicalMs ?? Infinity))),
     sleptMs: run.sleptMs,
   };
+}
+
+/** What is left of the wait for leases on a step in this delivery, for all its attempts: a walk brings it anew. */
+function leaseWaitMs(run: Run, step: Step, walk: Walk): number {
+  if (step.requireHeadroom) return 0;
+  const { lane } = run.job;
+  const { leaseWaitMsMax, walksMax } = laneLimits[lane];
+  const bounds = { limitStart: step.limit.start, limitMax: step.limit.max };
+  const waitMs = patienceMs(leaseWaitMsMax * Math.min(walk.number, walksMax), lane, run.board.head(step.name), bounds);
+  return Math.max(0, waitMs - (run.leaseWaits.get(step.name) ?? 0));
 }
 
 /** A job that lowered its lane still runs in the invocation of the queue it came by. */

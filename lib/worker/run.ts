@@ -23,6 +23,8 @@ export class Run {
   /** Fires when the run is cut; whatever is under way for this job ends at once. */
   readonly signal: AbortSignal;
   progress: Progress;
+  /** Waited for leases in this delivery, ms by step. */
+  readonly leaseWaits = new Map<string, number>();
   /** Slept in this delivery. */
   sleptMs = 0;
   steps: StepReport[] = [];

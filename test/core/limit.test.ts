@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Head } from "../../lib/core/lease.ts";
-import { cut, limitOf, pauseDay, raise, sameHead } from "../../lib/core/limit.ts";
+import type { Lane } from "../../lib/core/lane.ts";
+import { cut, limitOf, patienceMs, pauseDay, raise, sameHead } from "../../lib/core/limit.ts";
 import { t0 } from "../a.ts";
 
 const bounds = { limitStart: 20, limitMax: 60 };
@@ -33,6 +34,15 @@ describe("the limit in force", () => {
 
   test("starts at the maximum where the maximum is lower", () =>
     expect(limitOf(undefined, { limitStart: 20, limitMax: 5 })).toBe(5));
+});
+
+describe("a job stands in line for a lease", () => {
+  test.each<[says: string, lane: Lane, head: Head | undefined, waitMs: number]>([
+    ["as long as it may, under the configured maximum", "bg", { lim: 60 }, 1_000],
+    ["less under a limit that was cut, for most stand there in vain", "bulk", { lim: 6 }, 100],
+    ["less while the limit is at its start", "bg", undefined, 333],
+    ["to the end where somebody waits for it", "rt", { lim: 6 }, 1_000],
+  ])("%s", (_says, lane, head, waitMs) => expect(patienceMs(1_000, lane, head, bounds)).toBe(waitMs));
 });
 
 describe("a throttle", () => {
