@@ -16,6 +16,7 @@ import type { ConfigInput } from "../lib/config.ts";
 import * as breaker from "../lib/core/breaker.ts";
 import { deliveryOf } from "../lib/core/batch.ts";
 import { readBody } from "../lib/core/feeds.ts";
+import { replyCodes } from "../lib/core/reply.ts";
 import { lanes } from "../lib/core/lane.ts";
 import { readOverrides } from "../lib/core/override.ts";
 import * as limits from "../lib/core/limits.ts";
@@ -80,6 +81,11 @@ describe("the README's numbers are the code's", () => {
     ["crashes before a job is given up", String(limits.crashesMax)],
     ["reply kept in the row up to, else in S3", `${limits.replyInlineBytesMax} bytes`],
   ])("%s", (title, cell) => expect(row(title)).toEqual([cell]));
+});
+
+test("the README has every code that a reply's error may have, in the code's order", () => {
+  const [, table = ""] = /\n\| `error\.code`.*\n\|.*\n((?:\|.*\n)+)/.exec(readme) ?? [];
+  expect([...table.matchAll(/^\| `(\w+)`/gm)].map(([, code]) => code)).toEqual([...replyCodes]);
 });
 
 describe("the README's examples", () => {

@@ -8,22 +8,25 @@ import type { FailureKind } from "./failure.ts";
 import { isObject, parseJson } from "./json.ts";
 import type { JsonObject } from "./json.ts";
 
-export type ReplyCode =
-  | "invalid_envelope"
-  | "model_not_configured"
-  | "params_missing"
-  | "deadline_exceeded"
-  | "cancelled"
-  | "no_capacity"
-  | "circuit_open"
-  | "attempt_timeout"
-  | "context_too_small"
-  | "target_unavailable"
-  | "provider_error"
-  | "budget_exhausted"
-  | "worker_crashed"
-  | "dead_lettered"
-  | "internal_error";
+export const replyCodes = [
+  "invalid_envelope",
+  "model_not_configured",
+  "params_missing",
+  "deadline_exceeded",
+  "cancelled",
+  "no_capacity",
+  "circuit_open",
+  "attempt_timeout",
+  "context_too_small",
+  "target_unavailable",
+  "provider_error",
+  "budget_exhausted",
+  "worker_crashed",
+  "dead_lettered",
+  "internal_error",
+] as const;
+
+export type ReplyCode = (typeof replyCodes)[number];
 
 /** When the row of a job that ends now may go, in epoch seconds: DynamoDB's TTL takes nothing finer. */
 export function replyTtlS(nowMs: number, ttlDays: number): number {

@@ -70,7 +70,8 @@ function bytesOf({ unstored }: Kept): number {
 export async function flushKept(invocation: Invocation): Promise<void> {
   const { kept, lane, world } = invocation.worker;
   for (const unstored of kept.unqueued.toSorted((one, other) => one.reply.length - other.reply.length)) {
-    if (invocation.bellHasRung) return;
+    // The clock is asked: with all jobs settled no bell rings any more.
+    if (world.clock.nowMs() >= invocation.bellAtMs) return;
     const tags = { jobId: unstored.jobId, lane };
     try {
       await sendToOutbox(world, unstored, (act) => act());

@@ -238,6 +238,45 @@ describe("an answer that SQS cannot take either", () => {
     expect(service.reply("j-2")).toMatchObject({ ok: true });
   });
 
+  test("is the answer although the job's time has run out meanwhile", async () => {
+    const { service, down } = frail({ script: { latency: 2_000 } });
+    service.send({ deadlineAt: t0 + 20_000 });
+    service.world.clock.after(1_000, () => down.add("jobs").add("outbox"));
+    await service.invoke();
+    down.delete("jobs");
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+
+  test("is sent to the replies queue until the bell, and no longer", async () => {
+    const { service, around } = frail();
+    const begun: number[] = [];
+    const slow: World["outbox"] = {
+      async send(message) {
+        begun.push(service.world.clock.nowMs() - t0);
+        await service.world.clock.sleep(4_000);
+        return around.outbox.send(message);
+      },
+    };
+    const worker = createMemoryWorker({ ...around, outbox: slow }, config, "bg");
+    for (const jobId of ["1", "2", "3", "4", "5"]) worker.kept.keep(aReply(jobId, 9));
+    service.send();
+    expect(await service.invoke({ worker, timeoutMs: 15_000 })).toEqual([]);
+    expect(begun).toEqual([0, 4_000, 8_000]);
+    expect(service.world.clock.nowMs() - t0).toBe(12_000);
+    expect(worker.kept.unqueued.map(({ jobId }) => jobId)).toEqual(["4", "5"]);
+  });
+
+  test("is kept although SQS never says that it cannot take it", async () => {
+    const { service, around, down } = frail({ script: { latency: 2_000 } });
+    const hung: World = { ...around, outbox: { send: () => new Promise(() => undefined) } };
+    const worker = createMemoryWorker(hung, config, "bg");
+    service.send();
+    service.world.clock.after(1_000, () => down.add("complete"));
+    expect(await service.invoke({ worker, timeoutMs: 30_000 })).toHaveLength(1);
+    expect(worker.kept.unqueued).toMatchObject([{ jobId: "j-1" }]);
+  });
+
   test("loses to a cancel that came before it could be stored", async () => {
     const { service, down } = await paid();
     await service.world.jobs.askCancel("j-1", t0);
@@ -248,26 +287,34 @@ describe("an answer that SQS cannot take either", () => {
   });
 
   test("and that is too big for a message waits for S3, and no other waits for it", async () => {
-    const big = { when: { jobId: "j-1" }, do: { kind: "answer", content: [{ text: "a".repeat(sqsMessageBytesMax) }] } };
-    const { service, down } = frail({ lane: "bulk", script: { latency: 2_000, rules: [big] } as ScriptText });
-    for (const jobId of ["j-1", "j-2"]) service.send({ jobId });
-    service.world.clock.after(1_000, () => down.add("complete").add("outbox").add("objects"));
-    expect(await service.invoke()).toHaveLength(2);
-    down.delete("outbox");
+    const { service, down } = frail();
+    const { kept } = service.worker;
+    for (const [jobId, bytes] of [
+      ["big", sqsMessageBytesMax],
+      ["small", 9],
+    ] as const)
+      kept.keep({ ...aReply(jobId, 0), reply: JSON.stringify({ jobId, output: { text: "a".repeat(bytes) } }) });
+    down.add("objects");
+    service.send();
     await service.invoke();
-    expect(service.worker.kept.unqueued.map(({ jobId }) => jobId)).toEqual(["j-1"]);
+    expect(kept.unqueued.map(({ jobId }) => jobId)).toEqual(["big"]);
     down.clear();
-    await service.drain();
-    await store(service);
-    expect(service.reply()).toMatchObject({ outputRef: expect.stringContaining("s3://") });
-    expect(service.reply("j-2")).toMatchObject({ output: {} });
-    expect([asked(service), asked(service, "j-2")]).toEqual([1, 1]);
+    service.send();
+    await service.invoke();
+    expect(kept.unqueued).toEqual([]);
+    const sent = service.world.outbox.queue.receive().map(({ body }) => JSON.parse(body).reply);
+    expect(sent).toMatchObject([
+      { jobId: "small", output: {} },
+      { jobId: "big", outputRef: expect.any(String) },
+    ]);
   });
 });
 
+const aReply = (jobId: string, bytes: number) =>
+  ({ jobId, contentHash: "h-1", status: "succeeded", reply: "a".repeat(bytes), progress: a.row() }) as const;
+
 describe("a container's memory of replies", () => {
-  const reply = (jobId: string, bytes: number) =>
-    ({ jobId, contentHash: "h-1", status: "succeeded", reply: "a".repeat(bytes), progress: a.row() }) as const;
+  const reply = aReply;
   const ids = (kept: KeptReplies) => kept.unqueued.map(({ jobId }) => jobId);
 
   test("holds 8 MB; the oldest go first, and are named", () => {
@@ -276,6 +323,16 @@ describe("a container's memory of replies", () => {
     expect(kept.keep(reply("5", 1)).map(({ jobId }) => jobId)).toEqual(["1"]);
     expect(kept.keep(reply("6", keptReplyBytesMax / 2)).map(({ jobId }) => jobId)).toEqual(["2", "3"]);
     expect(ids(kept)).toEqual(["4", "5", "6"]);
+  });
+
+  test("gives first what the replies queue has too, which is no loss", () => {
+    const kept = new KeptReplies();
+    const [old, safe] = [reply("old", keptReplyBytesMax / 2), reply("safe", keptReplyBytesMax / 2)];
+    for (const each of [old, safe]) kept.keep(each);
+    kept.queued(safe);
+    expect(kept.keep(reply("new", keptReplyBytesMax / 2))).toEqual([]);
+    expect(ids(kept)).toEqual(["old", "new"]);
+    expect(kept.of("safe", "h-1")).toBeUndefined();
   });
 
   test("holds the newest, however big", () => {
