@@ -4,7 +4,7 @@ import type { Envelope, Params } from "../lib/core/envelope.ts";
 import type { ReplyTo } from "../lib/core/reply-to.ts";
 
 const text = fc.string({ unit: "binary" });
-const name = fc.stringMatching(/^[A-Za-z0-9_.-]{1,20}$/);
+const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,19}$/);
 const step = fc.oneof(
   name,
   fc.tuple(name, name).map(([model, target]) => `${model}@${target}`),

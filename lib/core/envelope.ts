@@ -66,7 +66,7 @@ const fields = {
     as: text(/^[A-Za-z0-9_.:/=+~-]{1,128}$/),
     must: "be a string of 1 to 128 characters out of A-Z a-z 0-9 _ . : / = + ~ - (a number would lose digits)",
   },
-  model: { as: stepName, must: "be an alias of the config, or alias@target" },
+  model: { as: stepName, must: "be an alias of the config, or alias@target; Bedrock's own id stands in the config" },
   op: { as: (value) => ops.find((op) => op === value), must: `be one of ${ops.join(", ")}` },
   params: {
     as: paramsOf,
@@ -226,8 +226,9 @@ function text(pattern: RegExp): (value: Json) => string | undefined {
   return (value) => (typeof value === "string" && pattern.test(value) ? value : undefined);
 }
 
+/** Of such names as a config can hold: one that none can, a Bedrock id above all, need not wait for another worker. */
 function stepName(value: Json): string | undefined {
-  return text(/^[^\s@]{1,128}(@[^\s@]{1,128})?$/)(value);
+  return text(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}(@[A-Za-z0-9][A-Za-z0-9_.-]{0,63})?$/)(value);
 }
 
 function paramsOf(value: Json): Params | undefined {

@@ -128,7 +128,11 @@ describe("a submitted job", () => {
       "params.inferenceConfig.temperature",
     ],
     ["params over 900 KB and no bucket", { params: { system: [{ text: "x".repeat(900_000) }] } }, "params"],
-    ["a chain that alone fills a message", { fallback: Array.from({ length: 9_000 }, () => "m".repeat(128)) }, "body"],
+    [
+      "a chain that alone fills a message",
+      { fallback: Array.from({ length: 9_000 }, () => `${"m".repeat(64)}@${"t".repeat(64)}`) },
+      "body",
+    ],
     ["a deadline without a zone", { deadlineAt: "2026-12-01T00:00:00" }, "deadlineAt"],
   ];
   test.each(faults)("with %s is refused before it is sent", async (_says, facts, field) => {

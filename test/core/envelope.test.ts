@@ -68,7 +68,7 @@ describe("a field reads as what it means", () => {
 
 const mustBe = {
   jobId: "must be a string of 1 to 128 characters out of A-Z a-z 0-9 _ . : / = + ~ - (a number would lose digits)",
-  model: "must be an alias of the config, or alias@target",
+  model: "must be an alias of the config, or alias@target; Bedrock's own id stands in the config",
   op: "must be one of converse, converse_stream, invoke_model",
   params: "must be an object of at most 200 levels, its numbers finite",
   paramsRef: "must be s3://bucket/key",
@@ -88,7 +88,7 @@ const nested = (levels: number): Json => (levels === 0 ? 1 : [nested(levels - 1)
 describe("a field that is wrong is named, with what it must be", () => {
   const wrong: { readonly [Field in keyof typeof mustBe]: readonly unknown[] } = {
     jobId: ["", "a b", "é", "x".repeat(129), 7, null, ["a"], "a\n"],
-    model: ["", "fast text", "a@", "@b", "a@b@c", 7, null, "x".repeat(129)],
+    model: ["", "fast text", "a@", "@b", "a@b@c", "a@b c", "-a", "us.amazon.nova-lite-v1:0", 7, null, "x".repeat(65)],
     op: ["", "Converse", "stream", null, 7, ["converse"]],
     params: [
       null,
