@@ -36,6 +36,7 @@ describe("an event adds to the metrics", () => {
       { ...at, kind: "lease-refused", reason: "full", waitMs: 8 },
       ["LeasesRefused{bg fast west full} 1", "LeaseWaitMs{bg fast west} 8"],
     ],
+    ["a reply goes by the replies queue", { ...tags, kind: "reply-via-outbox" }, ["RepliesViaOutbox{bg} 1"]],
     ["a breaker opens", { ...at, kind: "breaker-opened", untilMs: 9 }, ["BreakerOpened{bg fast west} 1"]],
     ["is probed", { ...at, kind: "breaker-probe" }, ["BreakerProbes{bg fast west} 1"]],
     ["and closes", { ...at, kind: "breaker-closed" }, ["BreakerClosed{bg fast west} 1"]],

@@ -63,7 +63,7 @@ async function aContainer(sent: Sent, of = config) {
   return createMemoryWorker(world, of, "bulk");
 }
 
-const job = (jobId: string): Delivery => {
+const job = (jobId: string, facts: object = {}): Delivery => {
   const params = { messages: [{ role: "user", content: [{ text: "Say hello to Ada." }] }] };
   return a.delivery({
     messageId: jobId,
@@ -71,7 +71,7 @@ const job = (jobId: string): Delivery => {
     lane: "bulk",
     enqueuedAtMs: Date.now(),
     receivedAtMs: Date.now(),
-    body: JSON.stringify({ jobId, model: "fast", op: "converse", params }),
+    body: JSON.stringify({ jobId, model: "fast", op: "converse", params, ...facts }),
   });
 };
 const endsAtMs = () => Date.now() + 900_000;
@@ -108,6 +108,17 @@ describe("on the happy path", () => {
       expect(await processBatch(worker, jobsOf(name, 1), endsAtMs())).toEqual([]);
       expect(sent["UpdateItemCommand"]).toBe(requests);
     }
+  });
+
+  test("a job that somebody waits for costs one request to DynamoDB more, beside the telling", async () => {
+    const sent: Sent = {};
+    const queueUrl = "https://sqs.us-west-2.amazonaws.com/123456789012/done";
+    const replies = { ...config.replies, allow: { ...config.replies.allow, sqs: [queueUrl] } };
+    const worker = await aContainer(sent, { ...config, replies });
+    await processBatch(worker, jobsOf("first", 1), endsAtMs());
+    delete sent["UpdateItemCommand"];
+    expect(await processBatch(worker, [job("told", { replyTo: { sqs: queueUrl } })], endsAtMs())).toEqual([]);
+    expect(sent["UpdateItemCommand"]).toBe(5);
   });
 
   test("ten jobs of one batch cost no more than 3.1 each, and one to SQS for all", async () => {
