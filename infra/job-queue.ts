@@ -4,7 +4,13 @@ import type { IQueue, QueueProps } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { ConfigError } from "../lib/config.ts";
 import type { Lane } from "../lib/core/lane.ts";
-import { laneLimits, queueVisibilityS, replyStoreVisibilityS, sqsRetentionS } from "../lib/core/limits.ts";
+import {
+  deadLettersVisibilityS,
+  laneLimits,
+  queueVisibilityS,
+  replyStoreVisibilityS,
+  sqsRetentionS,
+} from "../lib/core/limits.ts";
 
 const common = {
   // Keys managed by SQS: SNS, EventBridge and S3 cannot feed a queue that has the AWS-managed KMS key.
@@ -29,7 +35,8 @@ export class JobQueue extends Construct {
     // Each of the two queues names the other, and CloudFormation takes no circle: the lane's queue has a name of our
     // making, so that its dead-letter queue, which must exist first, can name it.
     const queueName = Names.uniqueResourceName(this, { maxLength: 80, separator: "-" });
-    this.deadLetters = new Queue(this, "DeadLetters", common);
+    const visibilityTimeout = Duration.seconds(deadLettersVisibilityS);
+    this.deadLetters = new Queue(this, "DeadLetters", { ...common, visibilityTimeout });
     const cfn = this.deadLetters.node.findChild("Resource");
     if (cfn instanceof CfnQueue) {
       const sourceQueueArns = [Stack.of(this).formatArn({ service: "sqs", resource: queueName })];

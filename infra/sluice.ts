@@ -13,8 +13,11 @@ import type { Lane } from "../lib/core/lane.ts";
 import { idleLimits, neverAdmitted } from "../lib/core/ledgers.ts";
 import { outputsPrefix, paramsPrefix } from "../lib/core/limits.ts";
 import { queueNameOf } from "../lib/core/reply-to.ts";
+import { sweepIndex } from "../lib/core/sweep.ts";
 import { bundleFunction } from "./bundle.ts";
 import { laneMapping } from "./concurrency.ts";
+import { DeadLettersFunction } from "./dead-letters-function.ts";
+import type { DeadLettersFunctionProps } from "./dead-letters-function.ts";
 import { JobQueue, ParkedQueue, RepliesQueue } from "./job-queue.ts";
 import { JobTable } from "./job-table.ts";
 import { LeaseTable } from "./lease-table.ts";
@@ -22,19 +25,25 @@ import { modelStatements } from "./model-access.ts";
 import type { QueueFunction } from "./queue-function.ts";
 import { RepliesBucket } from "./replies-bucket.ts";
 import { ReplyStoreFunction } from "./reply-store-function.ts";
+import { SweeperFunction } from "./sweeper-function.ts";
 import { unenforced } from "./unenforced.ts";
 import { WorkerFunction } from "./worker-function.ts";
 
+type FunctionName = "worker" | "reply-store" | "dead-letters" | "sweeper";
+
 export interface SluiceProps {
   readonly config: ConfigInput;
-  /** Standard queues of your own for some lanes, with a visibility of 6 × the lane's timeout and its window. */
+  /**
+   * Standard queues of your own for some lanes, with a visibility of 6 × the lane's timeout and its window. What their
+   * dead-letter queues receive is yours to deal with; the jobs of those messages are the sweeper's to end.
+   */
   readonly queues?: Partial<Readonly<Record<Lane, IQueue>>>;
   /** What becomes of tables, bucket and logs without the stack. Default RETAIN, and the tables cannot be deleted. */
   readonly removalPolicy?: RemovalPolicy;
   /** Default 30 days. */
   readonly logRetention?: RetentionDays;
   /** The source file of a function, where it is one of your own; default `functions/<name>.ts`. */
-  readonly entryOf?: (name: "worker" | "reply-store") => string;
+  readonly entryOf?: (name: FunctionName) => string;
 }
 
 /** Jobs come by the lanes' queues, run under shared leases, and end in exactly one reply each. */
@@ -48,6 +57,8 @@ export class Sluice extends Construct {
   readonly replies: RepliesBucket;
   readonly workers: Readonly<Record<Lane, WorkerFunction>>;
   readonly replyStore: ReplyStoreFunction;
+  readonly deadLetters: DeadLettersFunction;
+  readonly sweeper: SweeperFunction;
 
   /** @throws ConfigError for a config or a queue that cannot work, with the remedy. */
   constructor(scope: Construct, id: string, props: SluiceProps) {
@@ -84,7 +95,7 @@ export class Sluice extends Construct {
     this.replies = new RepliesBucket(this, "Replies", { ttlDays, removalPolicy });
 
     const { entryOf = (name) => join(import.meta.dirname, `../functions/${name}.ts`) } = props;
-    const codeOf = (name: "worker" | "reply-store") => Code.fromAsset(this.bundle(name, entryOf(name)));
+    const codeOf = (name: FunctionName) => Code.fromAsset(this.bundle(name, entryOf(name)));
     const environment = {
       SLUICE_JOB_TABLE: this.jobTable.table.tableName,
       SLUICE_PARKED_QUEUE_URL: this.parked.queue.queueUrl,
@@ -112,6 +123,24 @@ export class Sluice extends Construct {
       queue: this.repliesQueue.queue,
     });
     this.grantStoring(this.replyStore);
+    this.deadLetters = new DeadLettersFunction(this, "DeadLetters", {
+      ...workerCommon,
+      code: codeOf("dead-letters"),
+      queues: this.deadLetterQueues(),
+    });
+    this.grantEnding(this.deadLetters);
+    this.sweeper = new SweeperFunction(this, "Sweeper", {
+      ...common,
+      code: codeOf("sweeper"),
+      environment: { SLUICE_JOB_TABLE: this.jobTable.table.tableName },
+    });
+    this.grantSweeping(this.sweeper);
+  }
+
+  /** Those of our own; a given queue's belongs to its owner. */
+  private deadLetterQueues(): DeadLettersFunctionProps["queues"] {
+    const own = lanes.map((lane) => [lane, this.jobQueues[lane].deadLetters] as const);
+    return Object.fromEntries(own.filter(([, queue]) => queue !== undefined));
   }
 
   /** The queues that replies may be announced to, and no others. */
@@ -142,22 +171,28 @@ export class Sluice extends Construct {
     for (const statement of modelStatements(this, this.config)) role.addToPrincipalPolicy(statement);
 
     const { bucket, bucketId } = this.replies;
+    worker.allow(["s3:PutObject"], bucket.arnForObjects(`${outputsPrefix}*`));
+    acknowledgeKeys(worker, `<${bucketId}.Arn>/${outputsPrefix}*`);
+    this.grantReading(worker);
+  }
+
+  /** Params, and envelopes where a message only points to them. */
+  private grantReading(fn: QueueFunction): void {
+    const { bucket, bucketId } = this.replies;
     const asked = this.config.paramsRef.buckets;
     const arns = asked.map((name) => `arn:${Aws.PARTITION}:s3:::${name}`);
-    worker.allow(["s3:PutObject"], bucket.arnForObjects(`${outputsPrefix}*`));
-    worker.allow(["s3:GetObject"], bucket.arnForObjects(`${paramsPrefix}*`), ...arns.map((arn) => `${arn}/*`));
+    fn.allow(["s3:GetObject"], bucket.arnForObjects(`${paramsPrefix}*`), ...arns.map((arn) => `${arn}/*`));
     // Without ListBucket S3 answers a missing key with AccessDenied, which would look like trouble of ours, for ever.
-    role.addToPrincipalPolicy(
+    fn.role.addToPrincipalPolicy(
       new PolicyStatement({
         actions: ["s3:ListBucket"],
         resources: [bucket.bucketArn],
         conditions: { StringLike: { "s3:prefix": `${paramsPrefix}*` } },
       }),
     );
-    if (arns.length > 0) worker.allow(["s3:ListBucket"], ...arns);
-
-    const own = [outputsPrefix, paramsPrefix].map((prefix) => `<${bucketId}.Arn>/${prefix}*`);
-    acknowledgeKeys(worker, ...own, ...asked.map((name) => `arn:<AWS::Partition>:s3:::${name}/*`));
+    if (arns.length > 0) fn.allow(["s3:ListBucket"], ...arns);
+    const theirs = asked.map((name) => `arn:<AWS::Partition>:s3:::${name}/*`);
+    acknowledgeKeys(fn, `<${bucketId}.Arn>/${paramsPrefix}*`, ...theirs);
   }
 
   /** What the reply-store may do, besides receiving from the replies queue and logging. */
@@ -167,6 +202,22 @@ export class Sluice extends Construct {
     store.allow(["sqs:SendMessage"], this.parked.queue.queueArn, ...this.announcedTo());
     store.allow(["s3:PutObject"], bucket.arnForObjects(`${outputsPrefix}*`));
     acknowledgeKeys(store, `<${bucketId}.Arn>/${outputsPrefix}*`);
+  }
+
+  /** What the worker of the dead letters may do: it asks no model, and its replies hold no output. */
+  private grantEnding(fn: DeadLettersFunction): void {
+    fn.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], this.jobTable.table.tableArn);
+    const told = this.announcedTo();
+    fn.allow(["sqs:SendMessage"], this.parked.queue.queueArn, this.repliesQueue.queue.queueArn, ...told);
+    this.grantReading(fn);
+  }
+
+  private grantSweeping(sweeper: SweeperFunction): void {
+    const { tableArn } = this.jobTable.table;
+    sweeper.allow(["dynamodb:Query"], `${tableArn}/index/${sweepIndex.name}`);
+    sweeper.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], tableArn);
+    const told = this.announcedTo();
+    if (told.length > 0) sweeper.allow(["sqs:SendMessage"], ...told);
   }
 }
 

@@ -3,7 +3,7 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import type { Config } from "../core/config.ts";
 import type { Lane } from "../core/lane.ts";
-import { isLane, lanes } from "../core/lane.ts";
+import { deadLettersVariable, isLane, lanes } from "../core/lane.ts";
 import { paramsPrefix } from "../core/limits.ts";
 import type { Telemetry, World } from "../ports.ts";
 import { createAnnouncer } from "./announcer.ts";
@@ -57,6 +57,32 @@ export function settingsOf(env: Environment): Settings {
   };
 }
 
+/**
+ * What a worker is told, for one that empties the dead-letter queue of this ARN: the stack names each lane's.
+ * @throws Error for any other queue.
+ */
+export function deadLetterSettingsOf(env: Environment, queueArn: string): Settings {
+  const lane = lanes.find((each) => nameIn(env[deadLettersVariable(each)], "/") === nameIn(queueArn, ":"));
+  if (lane === undefined) throw new Error("a message came by a queue that is no lane's dead-letter queue");
+  return settingsOf({ ...env, SLUICE_LANE: lane, SLUICE_QUEUE_URL: env[deadLettersVariable(lane)] });
+}
+
+/** The last part of a queue's URL, or of its ARN. */
+function nameIn(place: string | undefined, separator: "/" | ":"): string | undefined {
+  return place?.split(separator).at(-1);
+}
+
+/** What the sweeper is told. */
+export interface SweepSettings {
+  readonly jobTable: string;
+  readonly version: string;
+}
+
+/** @throws Error that names the variable, when one is missing. */
+export function sweepSettingsOf(env: Environment): SweepSettings {
+  return { jobTable: need(env, "SLUICE_JOB_TABLE"), version: env["AWS_LAMBDA_FUNCTION_VERSION"] ?? "local" };
+}
+
 function need(env: Environment, name: string): string {
   const value = env[name];
   if (value === undefined || value === "") throw new Error(`${name} is not set; the stack sets it on the function`);
@@ -66,6 +92,16 @@ function need(env: Environment, name: string): string {
 /** What a function can do on AWS that asks no model. Clients are made, and nobody is asked. */
 export function storeWorld(settings: StoreSettings, telemetry: Telemetry) {
   return storeWorldOn(dynamoClient(), sqsClient(), settings, telemetry);
+}
+
+/** All that the sweeper needs. */
+export function sweepWorld({ jobTable }: SweepSettings, telemetry: Telemetry) {
+  return {
+    clock: systemClock,
+    jobs: createJobTable(dynamoClient(), jobTable, systemClock),
+    announcer: announcerOn(sqsClient()),
+    telemetry,
+  };
 }
 
 /** The World on AWS, whole. */
@@ -86,9 +122,13 @@ function storeWorldOn(dynamo: DynamoDBClient, sqs: SQSClient, settings: StoreSet
     jobs: createJobTable(dynamo, settings.jobTable, systemClock),
     queue: createQueue(sqs, settings),
     objects: createObjects(s3Client(), settings.bucket),
-    announcer: createAnnouncer((region) => (region === undefined ? sqs : sqsClient({ region }))),
+    announcer: announcerOn(sqs),
     telemetry,
   };
+}
+
+function announcerOn(sqs: SQSClient) {
+  return createAnnouncer((region) => (region === undefined ? sqs : sqsClient({ region })));
 }
 
 /** Big params that a client sends lie in the stack's own bucket, whose name no config can know before the deploy. */

@@ -8,6 +8,11 @@ export function isLane(value: unknown): value is Lane {
   return lanes.some((lane) => lane === value);
 }
 
+/** The variable by which the stack tells the dead letters' worker the URL of a lane's queue of them. */
+export function deadLettersVariable(lane: Lane): string {
+  return `SLUICE_${lane.toUpperCase()}_DEAD_LETTERS_URL`;
+}
+
 /** The lane whose share a job takes: the one it asks for, never above the queue it came by. */
 export function effectiveLane(asked: Lane | undefined, cameBy: Lane): Lane {
   if (asked === undefined) return cameBy;

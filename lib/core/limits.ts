@@ -149,6 +149,11 @@ export const replyStoreVisibilityS = (6 * replyStoreTimeoutMs) / 1_000;
 export const replyStoreRetryS = 5;
 export const replyStoreConcurrencyMax = 5;
 
+/** The worker of the dead letters, which has work when something went wrong for long. */
+export const deadLettersTimeoutMs = 60_000;
+export const deadLettersVisibilityS = (6 * deadLettersTimeoutMs) / 1_000;
+export const deadLettersConcurrencyMax = 2;
+
 /** The sweeper looks so often; a job is lost once its deadline is this long past, and a failed announcement waits at most so long. */
 export const sweepEveryMs = 5 * 60_000;
 export const sweepLateMs = 15 * 60_000;

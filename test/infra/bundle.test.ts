@@ -45,6 +45,8 @@ describe("a bundle", () => {
 const functions = [
   ["worker", 790_000],
   ["reply-store", 668_000],
+  ["dead-letters", 831_000],
+  ["sweeper", 529_000],
 ] as const;
 
 describe.each(functions)("the bundle of %s", (name, bytes) => {

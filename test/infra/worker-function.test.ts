@@ -167,7 +167,7 @@ describe("the rights of a lane's worker", () => {
     const params = expect.stringMatching(
       /^\{"Fn::Join":\["",\[\{"Fn::GetAtt":\["LlmRepliesBucket\w+","Arn"\]\},"\/params\/\*"\]\]\}$/,
     );
-    expect([...read].map(([, resource]) => resource)).toEqual([params, params, params]);
+    expect([...read].map(([, resource]) => resource)).toEqual([params, params, params, params]);
   });
 });
 

@@ -1,0 +1,36 @@
+import { readFileSync } from "node:fs";
+import middy from "@middy/core";
+import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { powertoolsTelemetry } from "../lib/aws/telemetry.ts";
+import { awsWorld, deadLetterSettingsOf, identityOf, withOwnBucket } from "../lib/aws/world.ts";
+import { checkConfig } from "../lib/config.ts";
+import { batchResponse, deliveryOf } from "../lib/core/batch.ts";
+import type { Worker } from "../lib/worker/invocation.ts";
+import { processDeadLetters } from "../lib/worker/dead-letters.ts";
+import { openWorker } from "../lib/worker/open-worker.ts";
+
+const telemetry = powertoolsTelemetry("sluice");
+const config = checkConfig(JSON.parse(readFileSync(new URL("./sluice.config.json", import.meta.url), "utf8")));
+/** One for each dead-letter queue; each hides messages in its own. */
+const workers = new Map<string, Worker>();
+
+function workerOn(queueArn: string): Worker {
+  const open = workers.get(queueArn);
+  if (open !== undefined) return open;
+  const settings = deadLetterSettingsOf(process.env, queueArn);
+  const worker = openWorker(awsWorld(settings, telemetry), withOwnBucket(config, settings), identityOf(settings));
+  workers.set(queueArn, worker);
+  return worker;
+}
+
+/** Ends the jobs that SQS gave up; its answer names the messages that must come again. */
+export const handler = middy<SQSEvent, SQSBatchResponse>()
+  .use({ after: () => telemetry.flush(), onError: () => telemetry.flush() })
+  .handler(async (event, context) => {
+    const [first] = event.Records;
+    if (first === undefined) return batchResponse([]);
+    const worker = workerOn(first.eventSourceARN); // one event holds messages of one queue
+    const nowMs = worker.world.clock.nowMs();
+    const deliveries = event.Records.map((record) => deliveryOf(record, worker.lane, nowMs));
+    return batchResponse(await processDeadLetters(worker, deliveries, nowMs + context.getRemainingTimeInMillis()));
+  });

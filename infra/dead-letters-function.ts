@@ -1,0 +1,35 @@
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import type { Construct } from "constructs";
+import { deadLettersVariable, lanes } from "../lib/core/lane.ts";
+import type { Lane } from "../lib/core/lane.ts";
+import { deadLettersConcurrencyMax, deadLettersTimeoutMs, sqsBatchEntriesMax } from "../lib/core/limits.ts";
+import { QueueFunction } from "./queue-function.ts";
+import type { FunctionProps } from "./queue-function.ts";
+
+export interface DeadLettersFunctionProps extends FunctionProps {
+  readonly queues: Partial<Readonly<Record<Lane, IQueue>>>;
+}
+
+/** Ends the jobs that SQS gave up, and parks their messages: one function for the dead letters of all lanes. */
+export class DeadLettersFunction extends QueueFunction {
+  constructor(scope: Construct, id: string, { queues, ...props }: DeadLettersFunctionProps) {
+    const fed = lanes.flatMap((lane) => {
+      const queue = queues[lane];
+      return queue === undefined ? [] : [{ lane, queue }];
+    });
+    const urls = fed.map(({ lane, queue }) => [deadLettersVariable(lane), queue.queueUrl]);
+    super(scope, id, {
+      ...props,
+      description: "Sluice: ends the jobs of dead letters, and parks their messages",
+      timeoutMs: deadLettersTimeoutMs,
+      environment: { ...props.environment, ...Object.fromEntries(urls) },
+    });
+    for (const { lane, queue } of fed) {
+      this.feedFrom(
+        queue,
+        { batchSize: sqsBatchEntriesMax, concurrencyMax: deadLettersConcurrencyMax },
+        `Mapping-${lane}`,
+      );
+    }
+  }
+}
