@@ -33,10 +33,16 @@ describe("a reply in the replies queue", () => {
         const reply = replyText({ jobId: more.jobId, status: more.status, output, meta: {}, error: {} });
         const sent = unstored({ ...more, reply });
         const message = encodeUnstored(sent);
-        expect(message).not.toMatch(/[\uFFFE\uFFFF]/);
         expect(readUnstored(message)).toEqual({ kind: "reply", unstored: sent });
       }),
     );
+  });
+
+  test("holds no character that SQS refuses", () => {
+    const reply = replyText({ jobId: "j-1", status: "succeeded", output: "a\u0000\uD800\uFFFE\uFFFFz", meta: {} });
+    const message = encodeUnstored(unstored({ reply }));
+    expect(message).not.toMatch(/[\uFFFE\uFFFF\uD800-\uDFFF]/);
+    expect(readUnstored(message)).toMatchObject({ unstored: { reply } });
   });
 
   test("is one JSON object that names its job and holds the reply as it is", () =>
