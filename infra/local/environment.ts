@@ -39,6 +39,10 @@ export interface Environment {
   alive(): boolean;
   /** Since when an invocation runs in it, epoch ms: from the end of the import on, not while the bundle is imported. */
   busySinceMs(): number | undefined;
+  /** What that invocation was given. */
+  event(): unknown;
+  /** Its process, for whoever sends it signals. */
+  readonly pid: number | undefined;
   /** Resolves when the process is gone. */
   readonly ended: Promise<void>;
   /** The most memory seen at the end of an invocation. */
@@ -65,6 +69,7 @@ export function startEnvironment(fn: LocalFunction, log: Writable): Environment 
 
   let rssBytesMax = 0;
   let busySinceMs: number | undefined;
+  let given: unknown;
   let settle: ((how: Invoked) => void) | undefined;
   const ready = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<void>();
@@ -90,9 +95,12 @@ export function startEnvironment(fn: LocalFunction, log: Writable): Environment 
     kill: () => void child.kill("SIGKILL"),
     alive,
     busySinceMs: () => busySinceMs,
+    event: () => given,
+    pid: child.pid,
     async invoke(event) {
       const { promise, resolve } = Promise.withResolvers<Invoked>();
       settle = resolve;
+      given = event;
       // A bundle that hangs while it is imported gets as long as an invocation, as Lambda's second try does.
       let timer = setTimeout(timeOut, fn.timeoutMs);
       void ready.promise.then(() => {
