@@ -1,16 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { storiesOf } from "./worker/story.ts";
 import { calm } from "./worker/run.ts";
 import { scenarios } from "./worker/scenarios.ts";
+import { storiesOf } from "./worker/story.ts";
 import { singleFaults, troubleOf, walk } from "./worker/walk.ts";
+import { wild } from "./worker/wild.ts";
 
-/** Every single fault of the others is tried by the slow suite. */
+/** The slow suite tries every single fault of the others, and many more seeds. */
 const small = new Set([
   "one job that somebody waits for",
   "one job that is tried again",
   "params and outputs that lie in S3",
 ]);
-const seeds = 3;
+const seeds = [1, 2, 3];
 
 describe.each(scenarios)("$name", (scenario) => {
   test("goes as it should when nothing goes wrong", async () => {
@@ -19,7 +20,7 @@ describe.each(scenarios)("$name", (scenario) => {
 
   test("keeps every promise when much goes wrong", async () => {
     const { history } = await walk(scenario);
-    const troubles = Array.from({ length: seeds }, (_, index) => troubleOf(index + 1, history));
+    const troubles = seeds.map((seed) => troubleOf(seed, history));
     expect(await storiesOf(scenario, troubles)).toEqual([]);
   });
 });
@@ -30,11 +31,15 @@ test.each(scenarios.filter(({ name }) => small.has(name)))(
     const { history } = await walk(scenario);
     const faults = singleFaults(history);
     expect(faults.length).toBeGreaterThan(100);
-    expect(
-      await storiesOf(
-        scenario,
-        faults.map((fault) => ({ ...calm, faults: [fault] })),
-      ),
-    ).toEqual([]);
+    const troubles = faults.map((fault) => ({ ...calm, faults: [fault] }));
+    expect(await storiesOf(scenario, troubles)).toEqual([]);
+  },
+);
+
+test.each(Array.from({ length: 24 }, (_, index) => index + 1))(
+  "every promise is kept when all is as the dice fall, seed %i",
+  async (seed) => {
+    const { history } = await walk(wild(seed));
+    expect(await storiesOf(wild(seed), [calm, troubleOf(seed, history)])).toEqual([]);
   },
 );

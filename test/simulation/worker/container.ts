@@ -10,7 +10,7 @@ export class Container {
   readonly clock: Clock;
   readonly #true: VirtualClock;
   readonly #death = new AbortController();
-  readonly #timers = new Set<object>();
+  readonly #timers = new Set<{ readonly setAtMs: number }>();
   #frozenUntilMs = -Infinity;
 
   constructor(name: string, trueClock: VirtualClock, skewMs: number) {
@@ -42,9 +42,9 @@ export class Container {
     return this.#frozenUntilMs;
   }
 
-  /** Timers that are set and have neither fired nor been cancelled. */
-  get timers(): number {
-    return this.#timers.size;
+  /** Timers that were set since then and have neither fired nor been cancelled. */
+  timersSince(ms: number): number {
+    return [...this.#timers].filter(({ setAtMs }) => setAtMs >= ms).length;
   }
 
   freeze(ms: number): void {
@@ -77,7 +77,7 @@ export class Container {
   }
 
   #after(ms: number, fire: () => void): () => void {
-    const timer = {};
+    const timer = { setAtMs: this.#true.nowMs() };
     let cancel: (() => void) | undefined;
     const due = () => {
       if (this.isDead) return;

@@ -14,6 +14,10 @@ export function fateOf(history: History, messageId: string): Fate | undefined {
   return row === undefined ? undefined : endOf(row);
 }
 
+export function isParked(history: History, messageId: string): boolean {
+  return momentsOf(history, "parked").some((moment) => moment.messageId === messageId);
+}
+
 /** How a job ended. */
 export function endOf(row: JobRow): Fate | undefined {
   const reply = replyOf(row);

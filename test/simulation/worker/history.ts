@@ -33,7 +33,7 @@ export type Moment = { readonly atMs: number } & (
   /** The replies queue has the reply of a job. */
   | { readonly kind: "posted"; readonly jobId: string }
   /** Somebody was told of a reply, its JSON text. */
-  | { readonly kind: "announced"; readonly jobId: string; readonly reply: string }
+  | { readonly kind: "announced"; readonly jobId: string; readonly to: string; readonly reply: string }
   /** A ledger's page around a write; `out`: all leases of the ledger after it. */
   | {
       readonly kind: "page";

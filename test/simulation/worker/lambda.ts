@@ -84,12 +84,13 @@ export class Lambda {
     const { container } = sandbox;
     const [about, { timeoutMs }] = [{ container: container.name, invocation: stage.nextInvocation() }, this.#function];
     for (const message of received) stage.received(message, container);
-    stage.see({ kind: "began", ...about, endsAtMs: stage.clock.nowMs() + timeoutMs });
+    const beganAtMs = stage.clock.nowMs();
+    stage.see({ kind: "began", ...about, endsAtMs: beganAtMs + timeoutMs });
 
     const ended = await this.#run(sandbox, received);
     if (ended.kind !== "killed") {
-      const timers = Array.from({ length: container.timers }, () => "a timer");
-      const left = [...stage.underWay(container), ...timers];
+      const timers = Array.from({ length: container.timersSince(beganAtMs) }, () => "a timer");
+      const left = [...stage.underWay(container, beganAtMs), ...timers];
       stage.see({ kind: "returned", ...about, left, ...(ended.kind === "threw" && { threw: ended.error }) });
     }
     if (ended.kind === "returned") this.#delete(received, new Set(ended.again));

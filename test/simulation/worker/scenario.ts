@@ -13,8 +13,8 @@ export interface Send {
   readonly body: string;
   /** Absent: the body names no job. */
   readonly jobId?: string;
-  /** Somebody waits to be told of the reply. */
-  readonly waits?: true;
+  /** Who waits to be told of the reply, as one text. */
+  readonly waits?: string;
   /** The first is its fate when nothing goes wrong; the others may come of faults. */
   readonly fates: readonly [Fate, ...Fate[]];
 }
@@ -32,6 +32,8 @@ export interface Scenario {
   readonly timeoutMs?: number;
   readonly cancels?: readonly { readonly jobId: string; readonly atMs: number }[];
   readonly overrides?: readonly (OverrideAsk & { readonly atMs: number })[];
+  /** Nobody knows how it must go, only how it may. */
+  readonly isWild?: true;
   /** What goes wrong in every run of it. */
   readonly faults?: readonly Fault[];
   /** The container that asks for this job dies of it. */

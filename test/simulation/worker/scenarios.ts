@@ -2,6 +2,7 @@ import { checkConfig } from "../../../lib/config.ts";
 import type { ConfigInput } from "../../../lib/config.ts";
 import type { Config } from "../../../lib/core/config.ts";
 import type { JsonObject } from "../../../lib/core/json.ts";
+import { readReplyTo, replyToText } from "../../../lib/core/reply-to.ts";
 import type { ScriptText } from "../../../lib/memory/bedrock-script.ts";
 import { t0 } from "../../a.ts";
 import { answerMark, promptMark } from "./marks.ts";
@@ -9,7 +10,7 @@ import type { Scenario, Send } from "./scenario.ts";
 
 const params = { messages: [{ role: "user", content: [{ text: promptMark }] }] };
 
-const target = (region: string, facts: object = {}) => ({
+export const target = (region: string, facts: object = {}) => ({
   modelId: "amazon.nova-lite-v1:0",
   region,
   limit: { start: 4, max: 4 },
@@ -18,7 +19,7 @@ const target = (region: string, facts: object = {}) => ({
   ...facts,
 });
 
-function configOf(facts: Partial<ConfigInput> = {}, west: object = {}): Config {
+export function configOf(facts: Partial<ConfigInput> = {}, west: object = {}): Config {
   return checkConfig({
     models: {
       fast: { targets: { west: target("us-west-2", west), east: target("us-east-1") }, fallback: ["smart"] },
@@ -29,7 +30,7 @@ function configOf(facts: Partial<ConfigInput> = {}, west: object = {}): Config {
   } satisfies ConfigInput);
 }
 
-function scriptOf(facts: Partial<ScriptText> = {}): ScriptText {
+export function scriptOf(facts: Partial<ScriptText> = {}): ScriptText {
   const { rules = [], ...rest } = facts;
   return {
     latency: 800,
@@ -38,9 +39,10 @@ function scriptOf(facts: Partial<ScriptText> = {}): ScriptText {
   };
 }
 
-function job(jobId: string, asks: JsonObject = {}, facts: Partial<Send> = {}): Send {
+export function job(jobId: string, asks: JsonObject = {}, facts: Partial<Send> = {}): Send {
   const { params: asked = params, ...others } = asks;
-  const waits = "replyTo" in asks ? { waits: true as const } : {};
+  const replyTo = readReplyTo(asks.replyTo);
+  const waits = replyTo === undefined ? {} : { waits: replyToText(replyTo) };
   const body = JSON.stringify({
     jobId,
     model: "fast",

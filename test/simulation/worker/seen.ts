@@ -56,7 +56,7 @@ export class Seen {
         const container = this.container(moment.call.container);
         container.open.delete(moment.call);
         container.idleSinceMs = moment.atMs;
-        if (takes.has(moment.call.name)) hear(container, moment.atMs);
+        if (takes.has(moment.call.name)) hear(container, moment);
         return this.#receive(moment);
       }
       case "row":
@@ -117,18 +117,30 @@ export class Seen {
   }
 
   /** What a copy takes after its call has come back is in nobody's hand. */
-  #take({ call, ledger, before, after }: MomentOf<"page">): void {
+  #take({ call, ledger, after }: MomentOf<"page">): void {
     const { open, inHand } = this.container(call.container);
     if (!open.has(call)) return;
+    const ids = new Set(idsIn(call));
     for (const [id, expiresAtMs] of Object.entries(after))
-      if (before[id] === undefined || inHand.has(id)) inHand.set(id, { ...inHand.get(id), ledger, expiresAtMs });
+      if (inHand.has(id) || (takes.has(call.name) && ids.has(id)))
+        inHand.set(id, { ...inHand.get(id), ledger, expiresAtMs });
   }
 }
 
 const takes = new Set(["leases.take", "leases.reclaim"]);
 
-function hear({ inHand }: SeenContainer, knownAtMs: number): void {
-  for (const [id, lease] of inHand) if (lease.knownAtMs === undefined) inHand.set(id, { ...lease, knownAtMs });
+/** What no answer tells of is in nobody's hand: it is taken again, or undone. */
+function hear({ inHand }: SeenContainer, { atMs: knownAtMs, call, heard }: MomentOf<"ended">): void {
+  for (const id of idsIn(call)) {
+    const lease = inHand.get(id);
+    if (lease === undefined || lease.knownAtMs !== undefined) continue;
+    if (heard) inHand.set(id, { ...lease, knownAtMs });
+    else inHand.delete(id);
+  }
+}
+
+function idsIn({ args }: Call): readonly string[] {
+  return args.flatMap((arg) => (Array.isArray(arg) ? arg.map(String) : []));
 }
 
 /** Every moment with what was before it. */

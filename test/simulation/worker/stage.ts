@@ -1,5 +1,6 @@
 import { cancel } from "../../../lib/client/cancel.ts";
 import { readUnstored } from "../../../lib/core/outbox.ts";
+import { replyToText } from "../../../lib/core/reply-to.ts";
 import { ledgersOf } from "../../../lib/core/ledgers.ts";
 import { pageCount } from "../../../lib/core/lease.ts";
 import type { Page, PageRef } from "../../../lib/core/lease.ts";
@@ -141,9 +142,11 @@ export class Stage {
     this.see({ kind: "ended", call, heard, answer });
   }
 
-  /** Calls of a container that have not come back. */
-  underWay({ name }: Container): readonly string[] {
-    return [...this.#open].flatMap(([call, container]) => (container === name ? [call.name] : []));
+  /** Calls of a container that it has made since then, and that have not come back. */
+  underWay({ name }: Container, sinceMs: number): readonly string[] {
+    return [...this.#open].flatMap(([call, container]) =>
+      container === name && call.atMs >= sinceMs ? [call.name] : [],
+    );
   }
 
   nextInvocation(): number {
@@ -265,10 +268,8 @@ export class Stage {
 
   #seeAnnounced(): void {
     const { sent } = this.world.announcer;
-    for (const { reply } of sent.slice(this.#announced)) {
-      const value = parseJson(reply);
-      this.see({ kind: "announced", jobId: jobIdOf([value]), reply });
-    }
+    for (const { to, reply } of sent.slice(this.#announced))
+      this.see({ kind: "announced", jobId: jobIdOf([parseJson(reply)]), to: replyToText(to), reply });
     this.#announced = sent.length;
   }
 }

@@ -35,16 +35,19 @@ export function singleFaults({ counts }: History): readonly Fault[] {
 }
 
 /** Several faults at once, thrown over the calls of a calm run and some that come only of faults. */
-export function troubleOf(seed: number, { counts }: History): Trouble {
+export function troubleOf(seed: number, { counts, scenario }: History): Trouble {
   const dice = createDice(seed);
   const pick = <T>(among: readonly T[]): T | undefined => among[Math.floor(dice() * among.length)];
   const calls = [...counts].flatMap(([call, times]) => Array.from({ length: times }, () => ({ call, times })));
-  const faults = Array.from({ length: 1 + Math.floor(dice() * faultsMax) }, (): readonly Fault[] => {
-    const at = pick(calls);
-    const kind = pick(kindsAt(at?.call ?? ""));
-    if (at === undefined || kind === undefined) return [];
-    return [{ call: at.call, nth: 1 + Math.floor(dice() * (at.times + 2)), kind }];
-  });
+  const faults = Array.from(
+    { length: 1 + Math.floor(dice() * (scenario.isWild ? 2 : 1) * faultsMax) },
+    (): readonly Fault[] => {
+      const at = pick(calls);
+      const kind = pick(kindsAt(at?.call ?? ""));
+      if (at === undefined || kind === undefined) return [];
+      return [{ call: at.call, nth: 1 + Math.floor(dice() * (at.times + 2)), kind }];
+    },
+  );
   return { seed, faults: faults.flat(), skewMs: dice() < 0.5 ? skewMs : 0 };
 }
 
