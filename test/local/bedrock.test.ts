@@ -34,7 +34,7 @@ describe("a script", () => {
 
   test("as its documentation shows it, is one", async () => {
     const source = await readFile(new URL("../../lib/memory/bedrock-script.ts", import.meta.url), "utf8");
-    const [, example = ""] = /```jsonc\n([\s\S]*?)```/.exec(source) ?? [];
+    const [, example = ""] = /```json\n([\s\S]*?)```/.exec(source) ?? [];
     const written: unknown = JSON.parse(example.replaceAll(/^ \* /gm, "").replaceAll(/\/\/.*$/gm, ""));
     expect(readScript(written)).toMatchObject({ kind: "script", script: { seed: 7, rules: [{}, {}, {}] } });
   });

@@ -20,12 +20,13 @@ const places = [
   ["acme-big", "key"],
 ] as const;
 
-const config = checkConfig({
+const checked = checkConfig({
   models: calm.models,
   operations: { summarise: { limitMax: 5 } },
   paramsRef: { buckets: [...new Set(places.map(([bucket]) => bucket))] },
-  replies: { allow: { sqs: ["https://sqs.example/1/q"], taskTokens: true } },
 });
+const allow = { ...checked.replies.allow, sqs: ["https://sqs.example/1/q"], taskTokens: true };
+const config: typeof checked = { ...checked, replies: { ...checked.replies, allow } };
 
 const oneBody = fc.oneof(
   anyBody,
