@@ -12,15 +12,17 @@ import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import { startBedrock } from "./bedrock/server.ts";
 import { dynoxideBinary, startDynamo, startFauxqs } from "./engines.ts";
 import type { Engine } from "./engines.ts";
-import type { Environment } from "./environment.ts";
+import type { Environment, LocalFunction } from "./environment.ts";
 import { killLongest, openEnvironments } from "./environments.ts";
 import type { EnvironmentStats, Environments } from "./environments.ts";
 import { escapeBodies } from "./escape.ts";
 import { startMapping } from "./event-source-mapping.ts";
-import type { MappingNews, RunningMapping } from "./event-source-mapping.ts";
+import type { MappingNews } from "./event-source-mapping.ts";
 import { logFile } from "./files.ts";
+import { startSchedule } from "./schedule.ts";
+import type { RunningSchedule } from "./schedule.ts";
 import { makeStack } from "./stack.ts";
-import type { Clients, Fed, Stack } from "./stack.ts";
+import type { Clients, Fed, Scheduled, Stack } from "./stack.ts";
 import { synthesize } from "./synth.ts";
 
 export interface ServiceOptions {
@@ -46,6 +48,8 @@ export interface Service {
   stats(): EnvironmentStats;
   /** Workers in the middle of an invocation. */
   running(): readonly Environment[];
+  /** Invokes now whatever the clock would invoke later. */
+  runScheduled(): Promise<void>;
   /** Messages that the mappings have received and not yet dealt with. */
   messagesHeld(): number;
   /** Kills the worker that has been busy longest, in the middle of its invocation; false: none is, within some seconds.
@@ -97,6 +101,8 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
       });
     });
     ending.push(() => Promise.all(workers.map((worker) => worker.stop())));
+    const schedules = stack.scheduled.map((fn) => startScheduled(fn, reached, options));
+    ending.push(() => Promise.all(schedules.map((schedule) => schedule.stop())));
 
     return {
       config: synthesized.config,
@@ -105,7 +111,8 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
       bedrockRecord,
       running: () => workers.flatMap(({ environments }) => environments.running()),
       stats: () => sum(workers.map(({ environments }) => environments.stats())),
-      messagesHeld: () => workers.reduce((all, { mapping }) => all + mapping.messagesHeld(), 0),
+      messagesHeld: () => workers.reduce((all, worker) => all + worker.messagesHeld(), 0),
+      runScheduled: async () => void (await Promise.all(schedules.map((schedule) => schedule.run()))),
       killOne: () =>
         killLongest(
           workers.map(({ environments }) => environments),
@@ -188,7 +195,7 @@ function shortNameOf(logicalId: string): string {
 
 interface Worker {
   readonly environments: Environments;
-  readonly mapping: RunningMapping;
+  messagesHeld(): number;
   stop(): Promise<void>;
 }
 
@@ -201,39 +208,55 @@ function startWorker(
   tell: (news: MappingNews) => void,
 ): Worker {
   const log = createWriteStream(logFile(options.logDirectory, from));
-  const concurrencyMax = Math.min(fed.mapping.concurrencyMax, options.environmentsMax);
   const fn = { ...fed, variables: { ...variablesOf(fed, options.bedrock), ...endpoints } };
   const environments = openEnvironments(fn, log);
-  const visibilityS = Math.min(fed.mapping.visibilityS, options.visibilitySMax ?? Infinity);
-  const mapping = startMapping(
-    { ...fed.mapping, concurrencyMax, visibilityS },
-    sqs,
-    (event) => environments.invoke(event),
-    tell,
-  );
+  const mappings = fed.mappings.map((mapping) => {
+    const concurrencyMax = Math.min(mapping.concurrencyMax, options.environmentsMax);
+    const visibilityS = Math.min(mapping.visibilityS, options.visibilitySMax ?? Infinity);
+    return startMapping({ ...mapping, concurrencyMax, visibilityS }, sqs, (event) => environments.invoke(event), tell);
+  });
   return {
     environments,
-    mapping,
+    messagesHeld: () => mappings.reduce((all, mapping) => all + mapping.messagesHeld(), 0),
     async stop() {
-      await Promise.all([mapping.stop(), environments.stop()]);
+      await Promise.all([...mappings.map((mapping) => mapping.stop()), environments.stop()]);
+      log.end();
+    },
+  };
+}
+
+/** A sweep that fails is told by the function's own log: the next one is near. */
+function startScheduled(
+  scheduled: Scheduled,
+  endpoints: Endpoints,
+  { bedrock, logDirectory }: ServiceOptions,
+): RunningSchedule {
+  const log = createWriteStream(logFile(logDirectory, shortNameOf(scheduled.name)));
+  const fn = { ...scheduled, variables: { ...variablesOf(scheduled, bedrock), ...endpoints } };
+  const environments = openEnvironments(fn, log);
+  const schedule = startSchedule(scheduled.everyMs, (event) => environments.invoke(event));
+  return {
+    run: () => schedule.run(),
+    async stop() {
+      await Promise.all([schedule.stop(), environments.stop()]);
       log.end();
     },
   };
 }
 
 /** What Lambda gives a function, and what the template adds. */
-function variablesOf(fed: Fed, bedrock: ServiceOptions["bedrock"]): Record<string, string> {
+function variablesOf(fn: LocalFunction, bedrock: ServiceOptions["bedrock"]): Record<string, string> {
   return {
     PATH: process.env["PATH"] ?? "",
     TZ: ":UTC",
     AWS_REGION: region,
     AWS_DEFAULT_REGION: region,
     AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
-    AWS_LAMBDA_FUNCTION_NAME: fed.name,
+    AWS_LAMBDA_FUNCTION_NAME: fn.name,
     AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
-    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(fed.memoryMb),
+    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(fn.memoryMb),
     ...(bedrock === "aws" ? ownCredentials() : localCredentials),
-    ...fed.variables,
+    ...fn.variables,
   };
 }
 

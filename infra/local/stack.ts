@@ -11,6 +11,7 @@ import { isObject } from "../../lib/core/json.ts";
 import { untilActive } from "./engines.ts";
 import type { LocalFunction } from "./environment.ts";
 import type { Mapping } from "./event-source-rules.ts";
+import { rateMs } from "./schedule.ts";
 import type { Synthesized } from "./synth.ts";
 import { numberAt, objectAt, resolve, resourcesOf, text, textAt } from "./template.ts";
 import type { Resource } from "./template.ts";
@@ -21,15 +22,21 @@ export interface Clients {
   readonly s3: S3Client;
 }
 
-/** A function as the template has it, and the mapping that feeds it. */
+/** A function as the template has it, and the mappings that feed it. */
 export interface Fed extends LocalFunction {
-  readonly mapping: Mapping;
+  readonly mappings: readonly Mapping[];
+}
+
+/** A function that is invoked by the clock. */
+export interface Scheduled extends LocalFunction {
+  readonly everyMs: number;
 }
 
 export interface Stack {
   /** The template's outputs, by name. */
   readonly outputs: Readonly<Record<string, string>>;
   readonly fed: readonly Fed[];
+  readonly scheduled: readonly Scheduled[];
 }
 
 const account = "000000000000";
@@ -70,14 +77,24 @@ export async function makeStack({ template, assets }: Synthesized, clients: Clie
     facts.set(id, { "": functionArn(region, `${text(FunctionName ?? id)}:${text(Name ?? "")}`) });
   }
 
-  const fed = ofType("AWS::Lambda::EventSourceMapping").map((mapping): Fed => {
-    const properties = settled(mapping);
-    const name = functionNamed(textAt(properties, "FunctionName"));
+  function functionAt(reference: string): LocalFunction {
+    const name = functionNamed(reference);
     const fn = functions.find(({ id }) => id === name);
-    if (fn === undefined) throw new Error(`the template maps a queue to ${name}, and has no such function`);
-    return { ...functionOf(name, settled(fn), assets), mapping: mappingOf(properties, factsByArn(facts)) };
+    if (fn === undefined) throw new Error(`the template invokes ${name}, and has no such function`);
+    return functionOf(name, settled(fn), assets);
+  }
+
+  const mappings = Map.groupBy(ofType("AWS::Lambda::EventSourceMapping").map(settled), (mapping) =>
+    functionNamed(textAt(mapping, "FunctionName")),
+  );
+  const fed = [...mappings].map(([name, all]): Fed => {
+    return { ...functionAt(name), mappings: all.map((mapping) => mappingOf(mapping, factsByArn(facts))) };
   });
-  return { outputs: outputsOf(resolve(template["Outputs"] ?? {}, lookUp)), fed };
+  const scheduled = ofType("AWS::Scheduler::Schedule").map((schedule): Scheduled => {
+    const { Target = {}, ScheduleExpression = "" } = settled(schedule);
+    return { ...functionAt(textAt(objectOf(Target), "Arn")), everyMs: rateMs(text(ScheduleExpression)) };
+  });
+  return { outputs: outputsOf(resolve(template["Outputs"] ?? {}, lookUp)), fed, scheduled };
 }
 
 function redrives({ properties }: Resource): boolean {
