@@ -60,7 +60,13 @@ export interface JobTable {
   /** Counts a release of a model that this worker does not know; no claim is taken. */
   countRelease(ask: ReleaseAsk): Promise<ClaimAnswer>;
   /** A reply for a job that has no row yet: of a damaged envelope, which must not end a good job. */
-  replyUnclaimed(jobId: string, ask: Omit<CompleteAsk, "progress">): Promise<Completed>;
+  replyUnclaimed(
+    jobId: string,
+    ask: Omit<CompleteAsk, "progress"> & {
+      /** Of the damaged body: what is sent in its place has another, and is told so. */
+      readonly contentHash: string;
+    },
+  ): Promise<Completed>;
   /** A cancel's reply, for a job that waits or has not arrived. */
   replyUnlessRunning(jobId: string, ask: Omit<CompleteAsk, "progress">): Promise<Completed>;
   /** A reply out of the replies queue, with its job's completion: for a job that has none, whoever holds it. */

@@ -95,15 +95,22 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
     return Item === undefined ? undefined : rowOf(Item);
   }
 
-  async function reply(jobId: string, condition: string, ask: Omit<CompleteAsk, "progress">): Promise<Completed> {
+  async function reply(
+    jobId: string,
+    condition: string,
+    ask: Omit<CompleteAsk, "progress"> & { readonly contentHash?: string },
+  ): Promise<Completed> {
+    const { contentHash } = ask;
     const write = set(
       "#reply = :reply",
       "#state = :ended",
       "#ttl = :ttl",
       "#format = if_not_exists(#format, :format)",
+      ...(contentHash === undefined ? [] : ["#contentHash = :contentHash"]),
       ...setStage,
     );
-    return completed(await update(jobId, condition, write, ending(ask), notTheReplyAgain), ask.reply);
+    const values = { ...ending(ask), ...(contentHash === undefined ? {} : attributes({ contentHash })) };
+    return completed(await update(jobId, condition, write, values, notTheReplyAgain), ask.reply);
   }
 
   return {

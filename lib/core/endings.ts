@@ -7,7 +7,7 @@ export const endings = {
   invalidEnvelope: ({ message }: Fault): ReplyError => ({
     code: "invalid_envelope",
     kind: "envelope",
-    message,
+    message: `${message}${message.endsWith("?") ? "" : "."} Mend it, and send the job under another jobId.`,
     retryable: false,
   }),
   notConfigured: (name: string): ReplyError => ({

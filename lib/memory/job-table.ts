@@ -84,8 +84,13 @@ export function createMemoryJobTable(): MemoryJobTable {
     forget(jobId, "sweepAtMs", "sweeps", "replyTo");
   }
 
-  function reply(jobId: string, clauses: readonly Clause[], ask: Omit<CompleteAsk, "progress">): Completed {
-    const answer = update(jobId, clauses, (row) => ({ ...ending(ask), format: row.format || rowFormat }));
+  function reply(
+    jobId: string,
+    clauses: readonly Clause[],
+    ask: Omit<CompleteAsk, "progress">,
+    more: Partial<JobRow> = {},
+  ): Completed {
+    const answer = update(jobId, clauses, (row) => ({ ...ending(ask), ...more, format: row.format || rowFormat }));
     return completed(answer, ask.reply);
   }
 
@@ -204,7 +209,7 @@ export function createMemoryJobTable(): MemoryJobTable {
       return update(jobId, [exists, asSeen], () => ({ reruns })).kind === "taken";
     },
 
-    replyUnclaimed: async (jobId, ask) => reply(jobId, [(row) => !exists(row)], ask),
+    replyUnclaimed: async (jobId, ask) => reply(jobId, [(row) => !exists(row)], ask, { contentHash: ask.contentHash }),
     replyUnlessRunning: async (jobId, ask) => reply(jobId, [unanswered, readable, free(ask.nowMs)], ask),
     askCancel: async (jobId) => update(jobId, [unanswered, running], () => ({ cancelAsked: true })),
     read: async (jobId) => table.get(jobId),

@@ -73,7 +73,7 @@ async function answerInvalid(
   delivery: Delivery,
   { jobId, fault, replyTo }: Omit<Extract<Read, { kind: "invalid" }>, "kind">,
 ): Promise<Settled> {
-  const { config, world } = invocation.worker;
+  const { config, digest, world } = invocation.worker;
   const { messageId, lane } = delivery;
   world.telemetry.note({ kind: "refused", jobId, messageId, lane, field: fault.field });
   const nowMs = world.clock.nowMs();
@@ -83,6 +83,7 @@ async function answerInvalid(
     reply,
     status: "failed",
     ttlS: replyTtlS(nowMs, config.replies.ttlDays),
+    contentHash: digest(delivery.body),
   });
   // A copy of an envelope that was refused, or the same message again after a lost answer, has its reply.
   const stands = answered.kind === "stored" ? { jobId, reply, announced: [] } : answered.row;

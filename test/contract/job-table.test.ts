@@ -25,6 +25,7 @@ const completeAsk: CompleteAsk = {
   ttlS: t0 / 1_000 + 604_800,
   progress: { ...noProgress, attempts: 1 },
 };
+const unclaimedAsk = { ...completeAsk, contentHash: "of-the-damaged-body" };
 const heartbeat = {
   nowMs: t0 + 10_000,
   heldUntilMs: t0 + 40_000,
@@ -352,19 +353,19 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
 
   describe("a reply without a claim", () => {
     test("is for a job that has no row, and for no other", async () => {
-      expect(await jobs.replyUnclaimed(jobId, completeAsk)).toEqual({ kind: "stored" });
-      expect(await jobs.replyUnclaimed(jobId, { ...completeAsk, reply: "another" })).toMatchObject({
+      expect(await jobs.replyUnclaimed(jobId, unclaimedAsk)).toEqual({ kind: "stored" });
+      expect(await jobs.replyUnclaimed(jobId, { ...unclaimedAsk, reply: "another" })).toMatchObject({
         kind: "lost",
-        row: { reply: completeAsk.reply },
+        row: { reply: completeAsk.reply, contentHash: unclaimedAsk.contentHash },
       });
       jobId = `${jobId}-waits`;
       await jobs.countRelease(releaseAsk());
-      expect(await jobs.replyUnclaimed(jobId, completeAsk)).toMatchObject({ kind: "lost", row: { state: "queued" } });
+      expect(await jobs.replyUnclaimed(jobId, unclaimedAsk)).toMatchObject({ kind: "lost", row: { state: "queued" } });
     });
 
     test("is stored once although its answer was lost", async () => {
       loseNextAnswer();
-      expect(await jobs.replyUnclaimed(jobId, completeAsk)).toEqual({ kind: "stored" });
+      expect(await jobs.replyUnclaimed(jobId, unclaimedAsk)).toEqual({ kind: "stored" });
     });
   });
 
@@ -545,7 +546,7 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
       const mine: Claim = { jobId, holder: "holder-1", fence: 1 };
       expect(await wire(() => jobs.claim(ask({ holder: "holder-2" })))).toEqual(refused);
       expect(await wire(() => jobs.countRelease(releaseAsk()))).toEqual(refused);
-      expect(await wire(() => jobs.replyUnclaimed(jobId, completeAsk))).toEqual(refused);
+      expect(await wire(() => jobs.replyUnclaimed(jobId, unclaimedAsk))).toEqual(refused);
       expect(await wire(() => jobs.replyUnlessRunning(jobId, cancelReply))).toEqual(refused);
       expect(await wire(() => jobs.extend(mine, heartbeat))).toEqual(["UpdateItem"]);
       expect(await wire(() => jobs.giveBack(mine, giveBackAsk))).toEqual(["UpdateItem"]);
@@ -572,7 +573,7 @@ describe.each(dynamoEngines)("the rows on %s", async (_name, start) => {
   const { jobs, client, table } = await dynamoBench(await engineForTests(start));
 
   test("go by their ttl, in whole seconds", async () => {
-    await jobs.replyUnclaimed("job", { ...completeAsk, ttlS: 1_795_960_000.2 });
+    await jobs.replyUnclaimed("job", { ...unclaimedAsk, ttlS: 1_795_960_000.2 });
     const { Item } = await client.send(new GetItemCommand({ TableName: table, Key: { jobId: { S: "job" } } }));
     expect(Item?.["ttl"]).toEqual({ N: "1795960001" });
   });

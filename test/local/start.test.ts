@@ -39,7 +39,9 @@ describe.concurrent("npm start", { timeout: 60_000 }, () => {
       codes: { invalid_envelope: 1, model_not_configured: 1, provider_error: 1, deadline_exceeded: 1, cancelled: 1 },
     });
     const typo = repliesIn(replies).find(({ jobId }) => jobId === "typo");
-    expect(typo).toMatchObject({ error: { message: "lan is no field; did you mean lane?" } });
+    expect(typo).toMatchObject({
+      error: { message: "lan is no field; did you mean lane? Mend it, and send the job under another jobId." },
+    });
     if (!linux) return;
     // DynamoDB, SQS with S3, Bedrock.
     expect(addresses).toEqual([loopback, loopback, loopback]);

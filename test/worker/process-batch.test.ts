@@ -285,6 +285,16 @@ describe("a message that is no good job", () => {
     expect(service.reply("j-bad")).toMatchObject({ error: { code: "invalid_envelope" } });
   });
 
+  test("keeps its reply when the mended one comes under its id, which is parked: it must not be given the other's answer", async () => {
+    const service = aService();
+    service.send({ modle: "fast" });
+    await service.invoke();
+    service.send();
+    await service.invoke();
+    expect(service.reply()).toMatchObject({ ok: false, error: { code: "invalid_envelope" } });
+    expect(service.world.queue.parked).toMatchObject([{ reason: "job_id_reused" }]);
+  });
+
   test("is parked when it is a damaged copy of a job that has a row", async () => {
     const service = aService();
     service.send();

@@ -33,7 +33,13 @@ export async function sleepInstead(worker: Worker, records: readonly Delivery[])
     meter.forget(delivery);
     const nowMs = clock.nowMs();
     const reply = JSON.stringify({ jobId, ok: true });
-    await jobs.replyUnclaimed(jobId, { nowMs, reply, status: "succeeded", ttlS: replyTtlS(nowMs, 1) });
+    await jobs.replyUnclaimed(jobId, {
+      nowMs,
+      reply,
+      status: "succeeded",
+      ttlS: replyTtlS(nowMs, 1),
+      contentHash: jobId,
+    });
   }
 
   await Promise.all(records.map(answer));
