@@ -182,6 +182,18 @@ describe("a dead letter whose job", () => {
     expect(grave.world.queue.parked).toEqual([]);
   });
 
+  test("was cancelled is parked nowhere either when that reply must go by the replies queue", async () => {
+    const grave = aGrave();
+    await grave.world.jobs.claim(a.claimAsk({ jobId: "j-1", contentHash: contentOf() }));
+    await grave.world.jobs.askCancel("j-1", 1);
+    await grave.world.clock.advance(holdMs + claimGraceMs + 1);
+    grave.send();
+    grave.down.add("complete");
+    expect(await grave.bury()).toBe(0);
+    expect(grave.world.outbox.queue.depth().visible).toBe(1);
+    expect(grave.world.queue.parked).toEqual([]);
+  });
+
   test("another worker holds is hidden until that claim has lapsed, however many receives it has had", async () => {
     const grave = aGrave({ receives: 10_000 });
     await grave.world.jobs.claim(a.claimAsk({ jobId: "j-1", contentHash: contentOf() }));
@@ -296,6 +308,8 @@ describe("when something below fails", () => {
     const grave = aGrave();
     grave.send({ replyTo: { sqs: done } });
     grave.down.add("announce").add("deferAnnouncement");
+    expect(await grave.bury()).toBe(1);
+    await grave.passToTheNext();
     expect(await grave.bury()).toBe(1);
     expect(grave.world.queue.parked).toEqual([]);
     grave.down.clear();

@@ -245,10 +245,10 @@ describe("a sweep", () => {
 
   test.each(["read", "claim", "complete"])("goes on where one job's %s fails, and comes back to it", async (verb) => {
     const { down, put, sweep: look, reply, world } = aSweeper();
-    const ids = Array.from({ length: 40 }, (_, index) => `job-${index}`);
+    const ids = Array.from({ length: 200 }, (_, index) => `job-${index}`);
     for (const jobId of ids) put(waiting({ jobId }));
     down.set(verb, /"job-7"/);
-    expect(await look()).toEqual({ due: 40, ended: 39 });
+    expect(await look()).toEqual({ due: 200, ended: 199 });
     expect(await reply("job-7")).toBeUndefined();
     down.clear();
     await world.clock.advance(sweepEveryMs);
@@ -274,9 +274,11 @@ describe("a sweep", () => {
   });
 
   test("begins nothing once the end is near", async () => {
-    const { put, sweep: look } = aSweeper();
+    const { down, kinds, put, sweep: look } = aSweeper();
     put(waiting());
+    down.set("readDue", /./);
     expect(await look(5_000)).toEqual({ due: 0, ended: 0 });
+    expect(kinds()).toEqual(["swept"]);
   });
 
   test("and a worker's that race have one reply", async () => {
