@@ -12,7 +12,7 @@ export const culpritsOfReplies: readonly Culprit[] = [
     mutant: { world: (world) => changed(world, "queue", { park: async () => undefined }) },
   },
   {
-    law: "1",
+    law: "9",
     says: "a worker that never gets to an end",
     scenario: "one job that somebody waits for",
     mutant: { handler: async (_worker, records) => records.map(({ messageId }) => messageId) },

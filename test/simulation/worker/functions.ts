@@ -1,18 +1,23 @@
 import { deliveryOf } from "../../../lib/core/batch.ts";
 import type { Lane } from "../../../lib/core/lane.ts";
 import {
+  deadLettersConcurrencyMax,
+  deadLettersTimeoutMs,
   laneLimits,
   replyStoreConcurrencyMax,
   replyStoreTimeoutMs,
   sqsBatchEntriesMax,
+  sweeperTimeoutMs,
 } from "../../../lib/core/limits.ts";
 import type { MemoryQueue } from "../../../lib/memory/queue.ts";
 import type { World } from "../../../lib/ports.ts";
 import { openWorker } from "../../../lib/worker/open-worker.ts";
 import { processBatch } from "../../../lib/worker/process-batch.ts";
+import { processDeadLetters } from "../../../lib/worker/dead-letters.ts";
 import { storeReplies } from "../../../lib/worker/store-replies.ts";
+import { sweep } from "../../../lib/worker/sweep.ts";
 import { boundary } from "./boundary.ts";
-import type { Container } from "./container.ts";
+import { Container } from "./container.ts";
 import type { FunctionOf } from "./lambda.ts";
 import type { Stage } from "./stage.ts";
 
@@ -36,6 +41,7 @@ export function workerOf(lane: Lane, stage: Stage, mutant: Mutant): FunctionOf {
     batchSize: scenario.batchSize ?? laneLimits[lane].batchSize,
     timeoutMs: scenario.timeoutMs ?? laneLimits[lane].functionTimeoutMs,
     concurrency: scenario.concurrency,
+    onDeadLetter: (message) => stage.bury(lane, message),
     open(container, version) {
       const config = scenario.configs[version % scenario.configs.length] ?? scenario.configs[0];
       const identity = { lane, name: container.name, version: String(version), digest: (text: string) => text };
@@ -48,6 +54,37 @@ export function workerOf(lane: Lane, stage: Stage, mutant: Mutant): FunctionOf {
       };
     },
   };
+}
+
+/** A lane's dead-letter worker, as `functions/dead-letters.ts` wires it. */
+export function deadLettersOf(lane: Lane, stage: Stage, mutant: Mutant): FunctionOf {
+  const [config] = stage.scenario.configs;
+  const queue = stage.graveOf(lane);
+  return {
+    name: `dead-${lane}`,
+    queue,
+    batchSize: laneLimits[lane].batchSize,
+    timeoutMs: deadLettersTimeoutMs,
+    concurrency: deadLettersConcurrencyMax,
+    open(container) {
+      const identity = { lane, name: container.name, version: "0", digest: (text: string) => text };
+      const worker = openWorker(worldOf(container, stage, queue, mutant), config, identity);
+      return (received, endsAtMs) => {
+        const nowMs = container.clock.nowMs();
+        const deliveries = received.map((record) => deliveryOf(record, lane, nowMs));
+        return processDeadLetters(worker, deliveries, endsAtMs);
+      };
+    },
+  };
+}
+
+/** The sweeper, as `functions/sweeper.ts` wires it: one look by a sandbox of its own. */
+export async function sweepOnce(number: number, stage: Stage, mutant: Mutant): Promise<void> {
+  const [config] = stage.scenario.configs;
+  const container = new Container(`sweeper-${number}`, stage.clock, 0);
+  const world = worldOf(container, stage, stage.world.queue, mutant);
+  const endsAtMs = container.clock.nowMs() + sweeperTimeoutMs;
+  await sweep({ config, name: container.name, version: "0", world }, endsAtMs);
 }
 
 /** The reply-store, as `functions/reply-store.ts` wires it. */

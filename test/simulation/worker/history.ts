@@ -67,6 +67,10 @@ export type MomentOf<Kind extends Moment["kind"]> = Extract<Moment, { readonly k
 export interface Message {
   readonly jobId?: string;
   readonly send?: Send;
+  /** It is now another message, of a dead-letter queue. */
+  readonly isMoved?: true;
+  /** An operator has deleted it. */
+  readonly isPurged?: true;
 }
 
 /** A run from its first message until long after its last. */

@@ -13,6 +13,8 @@ export interface FunctionOf {
   readonly timeoutMs: number;
   /** Invocations at once. */
   readonly concurrency: number;
+  /** The queue has given a message up. */
+  onDeadLetter?(message: { readonly messageId: string; readonly body: string }): void;
   /** A cold start. `version`: of the versions at work; a sandbox that dies is followed by one of its own. */
   open(container: Container, version: number): Handler;
 }
@@ -80,7 +82,7 @@ export class Lambda {
   async #invoke(received: readonly ReceivedMessage[]): Promise<void> {
     const stage = this.#stage;
     this.#busy += 1;
-    const sandbox = (this.#versions.length > 0 ? undefined : this.#idle.shift()) ?? this.#open();
+    const sandbox = this.#sandbox();
     const { container } = sandbox;
     const [about, { timeoutMs }] = [{ container: container.name, invocation: stage.nextInvocation() }, this.#function];
     for (const message of received) stage.received(message, container);
@@ -94,8 +96,7 @@ export class Lambda {
       stage.see({ kind: "returned", ...about, left, ...(ended.kind === "threw" && { threw: ended.error }) });
     }
     if (ended.kind === "returned") this.#delete(received, new Set(ended.again));
-    if (container.isDead) this.#versions.push(sandbox.version);
-    else this.#idle.push(sandbox);
+    this.#idle.push(sandbox);
     this.#busy -= 1;
     this.look();
   }
@@ -125,6 +126,15 @@ export class Lambda {
     }
   }
 
+  /** A new one while there are fewer than may be at work, else the one that has been idle longest. */
+  #sandbox(): Sandbox {
+    for (const sandbox of this.#idle.splice(0)) {
+      if (sandbox.container.isDead) this.#versions.push(sandbox.version);
+      else this.#idle.push(sandbox);
+    }
+    return (this.#versions.length > 0 ? undefined : this.#idle.shift()) ?? this.#open();
+  }
+
   #open(): Sandbox {
     const version = this.#versions.shift() ?? 0;
     const number = ++this.#made;
@@ -134,9 +144,9 @@ export class Lambda {
   }
 
   #seeDeadLetters(): void {
-    const { deadLetters } = this.#function.queue;
-    for (const { messageId } of deadLetters.slice(this.#deadLetters))
-      this.#stage.see({ kind: "dead-lettered", messageId });
-    this.#deadLetters = deadLetters.length;
+    const { onDeadLetter, queue } = this.#function;
+    const seen = queue.deadLetters.slice(this.#deadLetters);
+    this.#deadLetters = queue.deadLetters.length;
+    for (const message of seen) onDeadLetter?.(message);
   }
 }

@@ -5,6 +5,7 @@ import { closingBellMs, lastCallMs, leaseGraceMs, sleepMsMax } from "../../../li
 import { errorName } from "../../../lib/core/error-name.ts";
 import { isObject } from "../../../lib/core/json.ts";
 import { replyOf } from "./fate.ts";
+import { momentsOf } from "./history.ts";
 import type { Call, History, Moment } from "./history.ts";
 import { skewMsMax } from "./laws.ts";
 import type { Law } from "./laws.ts";
@@ -119,7 +120,9 @@ const sleepIsDeclared: Law = {
   atEnd(history) {
     const [row, ...others] = history.end.rows;
     const reply = row && replyOf(row);
-    if (row === undefined || !isObject(reply?.meta) || others.length > 0 || history.faults.length > 0) return [];
+    // What a delivery that died has slept is lost with it.
+    const isCalm = history.faults.length === 0 && momentsOf(history, "crashed").length === 0;
+    if (row === undefined || !isObject(reply?.meta) || others.length > 0 || !isCalm) return [];
     const declaredMs = Number(reply.meta.sleptMs) + Number(reply.meta.leaseWaitMs);
     const idleMs = idleMsOf(history);
     const roundingMs = 10;

@@ -1,11 +1,10 @@
-import { replyToText } from "../../../lib/core/reply-to.ts";
 import { claimGraceMs, crashesMax, heartbeatMs } from "../../../lib/core/limits.ts";
 import { isHeldBy } from "../../../lib/core/claim.ts";
 import type { Claim } from "../../../lib/core/claim.ts";
 import { clientMsMax } from "./faults.ts";
 import { endOf, fateOf, isParked, replyOf } from "./fate.ts";
 import { jobIdOf, momentsOf } from "./history.ts";
-import type { History } from "./history.ts";
+import type { History, Message } from "./history.ts";
 import { skewMsMax } from "./laws.ts";
 import type { Found, Law } from "./laws.ts";
 import type { Seen } from "./seen.ts";
@@ -15,8 +14,9 @@ const everyMessageEnds: Law = {
   law: "1",
   says: "every message that reached a worker ends in a final reply of its job, or parked",
   atEnd(history) {
-    const found = [...history.messages].flatMap(([messageId, { jobId: about = messageId }]): Found[] => {
-      return fateOf(history, messageId) === undefined ? [{ about, says: "its message has no end" }] : [];
+    const found = [...history.messages].flatMap(([messageId, message]): Found[] => {
+      if (fateOf(history, messageId) !== undefined || isGone(history, message)) return [];
+      return [{ about: message.jobId ?? messageId, says: "its message has no end" }];
     });
     const { stuck, waiting } = history.end;
     if (stuck !== undefined) found.push({ about: `${waiting} messages`, says: stuck });
@@ -40,7 +40,8 @@ const deletesLast: Law = {
   says: "no message is deleted before its reply is stored, safe in the replies queue, or the message parked",
   at(moment, { parked, posted, rows }, { messages }) {
     if (moment.kind !== "deleted" || parked.has(moment.messageId)) return undefined;
-    const { jobId, send } = messages.get(moment.messageId) ?? {};
+    const { isMoved, jobId, send } = messages.get(moment.messageId) ?? {};
+    if (isMoved === true) return undefined;
     if (jobId !== undefined && rows.get(jobId)?.reply !== undefined) return undefined;
     // What the replies queue has is as safe, but for its own messages.
     if (jobId !== undefined && send !== undefined && posted.has(jobId)) return undefined;
@@ -64,6 +65,12 @@ const boughtOnce: Law = {
   },
 };
 
+/** In another queue by now; or purged before its job was ever handed back, so that nobody knows of it. */
+function isGone({ end }: History, { isMoved, isPurged, jobId }: Message): boolean {
+  const row = end.rows.find((one) => one.jobId === jobId);
+  return isMoved === true || (isPurged === true && (row?.givenBack ?? 0) === 0);
+}
+
 /** Out of the replies queue a reply may come after its job's claim: the holder learns of it by the next heartbeat. */
 function isNews(jobId: string, atMs: number, { broughtAtMs, claimedAtMs }: Seen): boolean {
   const [broughtMs, claimedMs] = [broughtAtMs.get(jobId) ?? -Infinity, claimedAtMs.get(jobId) ?? Infinity];
@@ -79,16 +86,17 @@ const theOneWhoWaitsIsTold: Law = {
   },
   atEnd(history) {
     const told = Map.groupBy(momentsOf(history, "announced"), ({ jobId, to }) => `${jobId} at ${to}`);
-    // What could not be announced is the sweeper's to repeat.
-    const owed = new Set(
-      history.end.rows.flatMap(({ jobId, unannounced }) => unannounced.map((to) => `${jobId} at ${replyToText(to)}`)),
-    );
-    const waiting = [...history.messages].flatMap(([messageId, { jobId, send }]) =>
-      send?.waits === undefined || isParked(history, messageId) ? [] : [`${jobId} at ${send.waits}`],
-    );
+    const waiting = [...history.messages].flatMap(([messageId, message]) => {
+      const { isPurged, jobId, send } = message;
+      // A cancel tells nobody by itself: the message does, when it comes again.
+      const isNobodys = isGone(history, message) || (isPurged === true && fateOf(history, messageId) === "cancelled");
+      return send?.waits === undefined || isNobodys || isParked(history, messageId)
+        ? []
+        : [`${jobId} at ${send.waits}`];
+    });
     return [...new Set(waiting)].flatMap((about): Found[] => {
       const times = told.get(about)?.length ?? 0;
-      if (times === 0 && !owed.has(about)) return [{ about, says: "was never told" }];
+      if (times === 0) return [{ about, says: "was never told" }];
       // Copies of a message may tell at the same time.
       const isAlone = waiting.filter((one) => one === about).length === 1 && history.faults.length === 0;
       return times > 1 && isAlone ? [{ about, says: `was told ${times} times` }] : [];
@@ -128,7 +136,8 @@ const patienceIsNoFault: Law = {
   says: "no healthy job is parked because it waited, and none has crashed that did not",
   atEnd(history) {
     const { end, messages } = history;
-    const dead = momentsOf(history, "dead-lettered").map(({ messageId }) => ({
+    const isGivenUp = history.scenario.receivesMax !== undefined;
+    const dead = (isGivenUp ? [] : momentsOf(history, "dead-lettered")).map(({ messageId }) => ({
       about: messages.get(messageId)?.jobId ?? messageId,
       says: "was parked by SQS",
     }));
@@ -158,9 +167,9 @@ const neighboursAreStrangers: Law = {
   atEnd(history) {
     const { faults, messages, scenario } = history;
     const mayVary = faults.length > 0 || scenario.isWild === true;
-    return [...messages].flatMap(([messageId, { send }]): Found[] => {
+    return [...messages].flatMap(([messageId, { isMoved, send }]): Found[] => {
       const fate = fateOf(history, messageId);
-      if (send === undefined || fate === undefined || fate === send.fates[0]) return [];
+      if (isMoved === true || send === undefined || fate === undefined || fate === send.fates[0]) return [];
       const { fates, jobId = messageId, lane } = send;
       const isCancelled = momentsOf(history, "cancel").some((moment) => moment.jobId === jobId);
       // Whoever waits for an answer hears soon that there is none; trouble makes it so.

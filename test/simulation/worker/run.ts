@@ -1,10 +1,10 @@
 import { lanes } from "../../../lib/core/lane.ts";
-import { laneLimits, leaseGraceMs, leaseMs } from "../../../lib/core/limits.ts";
+import { laneLimits, leaseGraceMs, leaseMs, sweepEveryMs } from "../../../lib/core/limits.ts";
 import { t0 } from "../../a.ts";
 import { faultMs } from "./faults.ts";
 import type { Fault } from "./faults.ts";
 import type { History } from "./history.ts";
-import { replyStoreOf, workerOf } from "./functions.ts";
+import { deadLettersOf, replyStoreOf, sweepOnce, workerOf } from "./functions.ts";
 import type { Mutant } from "./functions.ts";
 import { Lambda } from "./lambda.ts";
 import type { Scenario } from "./scenario.ts";
@@ -20,18 +20,21 @@ export interface Trouble {
 
 export const calm: Trouble = { seed: 1, faults: [], skewMs: 0 };
 
-/** Every job is over by then, whatever happens to it: two deadlines of the longest that scenarios name. */
-const horizonMs = 3 * 3_600_000;
+/** Every job is over by then, though workers of a bulk queue die again and again before they have hidden anything. */
+const horizonMs = 12 * 3_600_000;
 /** Late copies, leases and probes are over after it. */
 const quietMs = faultMs.late + Math.max(leaseMs, laneLimits.bulk.attemptMsMax) + leaseGraceMs + 10_000;
 
 /** Runs a scenario until every message has gone, and on until whatever was left behind must have lapsed. */
 export async function run(scenario: Scenario, trouble: Trouble = calm, mutant: Mutant = {}): Promise<History> {
   const faults = [...(scenario.faults ?? []), ...trouble.faults];
-  const stage = new Stage(scenario, faults, trouble.seed, mutant.receivesMax);
+  const stage = new Stage(scenario, faults, trouble.seed, mutant);
   const { clock, world } = stage;
   const used = lanes.filter((lane) => scenario.sends.some((send) => send.lane === lane));
-  const functions = [...used.map((lane) => workerOf(lane, stage, mutant)), replyStoreOf(stage, mutant)];
+  const functions = [
+    ...used.flatMap((lane) => [workerOf(lane, stage, mutant), deadLettersOf(lane, stage, mutant)]),
+    replyStoreOf(stage, mutant),
+  ];
   const lambdas = functions.map((one) => new Lambda(one, stage, trouble.skewMs));
   stage.onQueue = () => {
     for (const lambda of lambdas) lambda.look();
@@ -41,10 +44,20 @@ export async function run(scenario: Scenario, trouble: Trouble = calm, mutant: M
   for (const { atMs, ...ask } of scenario.overrides ?? []) clock.after(atMs, () => void world.leases.setOverride(ask));
 
   const allSentMs = Math.max(...scenario.sends.map(({ atMs }) => atMs));
-  const isOver = () => clock.nowMs() > t0 + allSentMs && lambdas.every(({ isQuiet }) => isQuiet);
+  if (scenario.purgedAtMs !== undefined) clock.after(scenario.purgedAtMs, () => stage.purge());
+  let sweeps = 0;
+  const sweepOn = () => {
+    void sweepOnce(++sweeps, stage, mutant);
+    cancelSweep = clock.after(sweepEveryMs, sweepOn);
+  };
+  let cancelSweep = clock.after(sweepEveryMs, sweepOn);
+
+  const isOver = () => clock.nowMs() > t0 + allSentMs && lambdas.every(({ isQuiet }) => isQuiet) && stage.due === 0;
   const isLate = () => clock.nowMs() > t0 + allSentMs + horizonMs;
-  await clock.runUntil(() => isOver() || isLate() || stage.stuck !== undefined);
-  if (isLate()) stage.stuck ??= "messages came and went without an end";
+  const isDone = () => isOver() || isLate() || stage.stuck !== undefined;
+  await clock.runUntil(isDone);
+  if (!isOver()) stage.stuck ??= "messages came and went without an end";
+  cancelSweep();
   await clock.advance(quietMs);
 
   const ledgers = [...stage.limits.keys()];

@@ -36,6 +36,10 @@ export interface Scenario {
   readonly isWild?: true;
   /** What goes wrong in every run of it. */
   readonly faults?: readonly Fault[];
+  /** An operator empties the queues then. */
+  readonly purgedAtMs?: number;
+  /** SQS gives a message up after so many receives. */
+  readonly receivesMax?: number;
   /** The container that asks for this job dies of it. */
   readonly poison?: string;
 }

@@ -240,6 +240,42 @@ export const scenarios: readonly Scenario[] = [
   }),
 
   scenario({
+    name: "a destination that does not answer",
+    sends: [job("j-1", { replyTo: { eventBus: "default" } })],
+    configs: [configOf({ replies: { allow: { eventBuses: ["default"] } } })],
+    faults: [{ call: "announcer.announce", nth: 1, kind: "refused" }],
+  }),
+
+  scenario({
+    name: "messages that SQS gives up",
+    sends: [
+      job(
+        "j-1",
+        { replyTo: { eventBus: "default" } },
+        { fates: ["parked: dead_lettered", "failed: dead_lettered", "succeeded"] },
+      ),
+      { lane: "bg", atMs: 0, body: '{"jobId":"torn', fates: ["parked: not_an_envelope"] },
+    ],
+    configs: [configOf({ replies: { allow: { eventBuses: ["default"] } } })],
+    script: scriptOf({ rules: [{ when: {}, do: { kind: "fail", error: "throttled", retryAfter: "20" } }] }),
+    receivesMax: 2,
+  }),
+
+  scenario({
+    name: "messages that an operator purges",
+    sends: [
+      job(
+        "j-1",
+        { deadlineAt: t0 + 3 * minute, replyTo: { eventBus: "default" } },
+        { fates: ["expired", "succeeded"] },
+      ),
+    ],
+    configs: [configOf({ replies: { allow: { eventBuses: ["default"] } } })],
+    script: scriptOf({ rules: [{ when: {}, do: { kind: "fail", error: "throttled", retryAfter: "30" } }] }),
+    purgedAtMs: 20 * second,
+  }),
+
+  scenario({
     name: "a reply that only the replies queue takes",
     sends: [job("j-1", { replyTo: { eventBus: "default" } }), job("j-2")],
     configs: [configOf({ replies: { allow: { eventBuses: ["default"] } } })],

@@ -7,7 +7,7 @@ import type { Page, PageRef } from "../../../lib/core/lease.ts";
 import type { JobRow } from "../../../lib/core/claim.ts";
 import { parseJson } from "../../../lib/core/json.ts";
 import type { Lane } from "../../../lib/core/lane.ts";
-import { queueVisibilityS, laneLimits } from "../../../lib/core/limits.ts";
+import { deadLettersVisibilityS, laneLimits, queueVisibilityS } from "../../../lib/core/limits.ts";
 import { createDice } from "../../../lib/memory/clock.ts";
 import type { VirtualClock } from "../../../lib/memory/clock.ts";
 import { createMemoryQueue } from "../../../lib/memory/queue.ts";
@@ -42,6 +42,7 @@ export class Stage {
   /** Called when messages may have become visible. */
   onQueue: () => void = () => undefined;
   readonly #queues = new Map<Lane, MemoryQueue>();
+  readonly #graves = new Map<Lane, MemoryQueue>();
   readonly #faults: ReadonlyMap<string, readonly FaultKind[]>;
   readonly #wireDice: () => number;
   readonly #rows = new Map<string, JobRow>();
@@ -50,12 +51,12 @@ export class Stage {
   readonly #downUntilMs = new Map<string, number>();
   #announced = 0;
   readonly #open = new Map<Call, string>();
-  readonly #receivesMax: number | undefined;
+  readonly #mutant: { readonly receivesMax?: number };
   #calls = 0;
   #invocations = 0;
 
-  constructor(scenario: Scenario, faults: readonly Fault[], seed: number, receivesMax?: number) {
-    this.#receivesMax = receivesMax;
+  constructor(scenario: Scenario, faults: readonly Fault[], seed: number, mutant: { readonly receivesMax?: number }) {
+    this.#mutant = mutant;
     this.scenario = scenario;
     const [first] = scenario.sends;
     this.world = createMemoryWorld({ startMs: t0, lane: first?.lane ?? "bg", seed, script: scenario.script });
@@ -78,18 +79,41 @@ export class Stage {
 
   /** Every lane's queue; they share tables, Bedrock and objects. */
   queueOf(lane: Lane): MemoryQueue {
-    const made =
-      this.#queues.get(lane) ??
-      createMemoryQueue(this.clock, {
-        visibilityS: queueVisibilityS(lane),
-        receivesMax: this.#receivesMax ?? laneLimits[lane].receivesMax,
-      });
-    this.#queues.set(lane, made);
-    return made;
+    const { receivesMax = this.scenario.receivesMax ?? laneLimits[lane].receivesMax } = this.#mutant;
+    return this.#madeOnce(this.#queues, lane, { visibilityS: queueVisibilityS(lane), receivesMax });
+  }
+
+  /** A lane's dead-letter queue. */
+  graveOf(lane: Lane): MemoryQueue {
+    return this.#madeOnce(this.#graves, lane, { visibilityS: deadLettersVisibilityS });
+  }
+
+  /** What SQS does with a message that was received too often. */
+  bury(lane: Lane, { messageId, body }: { readonly messageId: string; readonly body: string }): void {
+    this.see({ kind: "dead-lettered", messageId });
+    const buried = this.graveOf(lane).send(body);
+    const message = this.messages.get(messageId) ?? {};
+    this.messages.set(buried, message);
+    this.messages.set(messageId, { ...message, isMoved: true });
+    this.onQueue();
+  }
+
+  /** Deletes whatever was handed out before, wherever it is now. */
+  purge(): void {
+    for (const [messageId, handle] of this.#handles) {
+      for (const queue of this.queues) queue.delete(handle);
+      this.messages.set(messageId, { ...this.messages.get(messageId), isPurged: true });
+    }
+    this.onQueue();
+  }
+
+  /** Rows that the sweeper has to look at. */
+  get due(): number {
+    return this.world.jobs.rows().filter(({ sweepAtMs }) => sweepAtMs !== undefined).length;
   }
 
   get queues(): readonly MemoryQueue[] {
-    return [...this.#queues.values(), this.world.outbox.queue];
+    return [...this.#queues.values(), ...this.#graves.values(), this.world.outbox.queue];
   }
 
   see(moment: Unseen): void {
@@ -247,6 +271,18 @@ export class Stage {
   #showAll(): void {
     const entries = [...this.#handles].map(([messageId, receiptHandle]) => ({ messageId, receiptHandle, seconds: 0 }));
     void Promise.all(this.queues.map((queue) => queue.hide(entries))).then(() => this.onQueue());
+  }
+
+  #madeOnce(
+    made: Map<Lane, MemoryQueue>,
+    lane: Lane,
+    settings: { readonly visibilityS: number; readonly receivesMax?: number },
+  ): MemoryQueue {
+    // SQS's times are whole ms.
+    const whole = { ...this.clock, nowMs: () => Math.floor(this.clock.nowMs()) };
+    const queue = made.get(lane) ?? createMemoryQueue(whole, settings);
+    made.set(lane, queue);
+    return queue;
   }
 
   #seeRows(call?: Call): void {

@@ -81,7 +81,8 @@ function sendsOf(jobId: string, lane: Lane, dice: () => number, pick: Pick, mayb
     case "torn":
       return [good, { lane, atMs, body: `{"jobId":"${jobId}`, fates: ["parked: not_an_envelope"] }];
     case "damaged": {
-      const more = ["failed: invalid_envelope", "parked: invalid_envelope"];
+      // Whichever comes first has the id.
+      const more = ["failed: invalid_envelope", "parked: invalid_envelope", "parked: job_id_reused"];
       return [{ ...good, fates: [...ends, ...more] }, again({ modle: "fast" }, more)];
     }
     case "reused": {
