@@ -50,7 +50,8 @@ export function prepare(job: unknown, bucket: string | undefined): Prepared {
   }
 }
 
-function fit(envelope: Envelope, bucket: string | undefined): Prepared {
+/** An envelope that has no fault, as a message; params that are too big for one go to the bucket. */
+export function fit(envelope: Envelope, bucket: string | undefined): Prepared {
   if (envelope.params.kind === "ref") return sized(envelope);
   const text = JSON.stringify(envelope.params.params);
   const bytes = Buffer.byteLength(text);

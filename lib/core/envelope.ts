@@ -47,6 +47,8 @@ export type Read =
   /** No envelope: nobody could be answered. */
   | { readonly kind: "refused"; readonly fault: Fault };
 
+export const jobIdLengthMax = 128;
+
 /** Metadata rides in the job's row beside the reply, and a row holds 400 KB. Characters of its JSON. */
 export const metadataLengthMax = 16_384;
 
@@ -63,8 +65,8 @@ interface Field<T> {
 /** Faults are looked for in this order. */
 const fields = {
   jobId: {
-    as: text(/^[A-Za-z0-9_.:/=+~-]{1,128}$/),
-    must: "be a string of 1 to 128 characters out of A-Z a-z 0-9 _ . : / = + ~ - (a number would lose digits)",
+    as: text(new RegExp(`^[A-Za-z0-9_.:/=+~-]{1,${jobIdLengthMax}}$`)),
+    must: `be a string of 1 to ${jobIdLengthMax} characters out of A-Z a-z 0-9 _ . : / = + ~ - (a number would lose digits)`,
   },
   model: { as: stepName, must: "be an alias of the config, or alias@target; Bedrock's own id stands in the config" },
   op: { as: (value) => ops.find((op) => op === value), must: `be one of ${ops.join(", ")}` },
