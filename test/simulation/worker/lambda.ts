@@ -14,7 +14,7 @@ export interface FunctionOf {
   /** Invocations at once. */
   readonly concurrency: number;
   /** The queue has given a message up. */
-  onDeadLetter?(message: { readonly messageId: string; readonly body: string }): void;
+  readonly onDeadLetter?: (message: { readonly messageId: string; readonly body: string }) => void;
   /** A cold start. `version`: of the versions at work; a sandbox that dies is followed by one of its own. */
   open(container: Container, version: number): Handler;
 }
@@ -144,9 +144,9 @@ export class Lambda {
   }
 
   #seeDeadLetters(): void {
-    const { onDeadLetter, queue } = this.#function;
+    const { queue } = this.#function;
     const seen = queue.deadLetters.slice(this.#deadLetters);
     this.#deadLetters = queue.deadLetters.length;
-    for (const message of seen) onDeadLetter?.(message);
+    for (const message of seen) this.#function.onDeadLetter?.(message);
   }
 }

@@ -173,8 +173,14 @@ const neighboursAreStrangers: Law = {
       const { fates, jobId = messageId, lane } = send;
       const isCancelled = momentsOf(history, "cancel").some((moment) => moment.jobId === jobId);
       // Whoever waits for an answer hears soon that there is none; trouble makes it so.
-      const isExcused = mayVary && (fates.includes(fate) || lane === "rt" || (isCancelled && fate === "cancelled"));
-      return isExcused ? [] : [{ about: jobId, says: `ended as ${fate}, and should as ${fates.join(" or ")}` }];
+      const isExcused =
+        fates.includes(fate) ||
+        lane === "rt" ||
+        (fate === "cancelled" && isCancelled) ||
+        (fate === "failed: worker_crashed" && lapses(history, jobId) >= crashesMax);
+      return mayVary && isExcused
+        ? []
+        : [{ about: jobId, says: `ended as ${fate}, and should as ${fates.join(" or ")}` }];
     });
   },
 };

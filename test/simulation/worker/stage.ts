@@ -107,9 +107,9 @@ export class Stage {
     this.onQueue();
   }
 
-  /** Rows that the sweeper has to look at. */
+  /** What only the sweeper can bring to an end: lost jobs, and replies that somebody has not been told of. */
   get due(): number {
-    return this.world.jobs.rows().filter(({ sweepAtMs }) => sweepAtMs !== undefined).length;
+    return this.world.jobs.rows().filter(isDue).length;
   }
 
   get queues(): readonly MemoryQueue[] {
@@ -318,4 +318,8 @@ function postedIn(body: unknown): Message {
 
 function isPageRef(value: unknown): value is PageRef {
   return typeof value === "object" && value !== null && "ledger" in value && "page" in value;
+}
+
+function isDue({ reply, sweepAtMs, unannounced }: JobRow): boolean {
+  return reply === undefined ? sweepAtMs !== undefined : unannounced.length > 0;
 }

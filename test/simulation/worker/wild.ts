@@ -7,7 +7,7 @@ import type { ScriptText } from "../../../lib/memory/bedrock-script.ts";
 import { createDice } from "../../../lib/memory/clock.ts";
 import { t0 } from "../../a.ts";
 import type { Scenario, Send } from "./scenario.ts";
-import { configOf, job, scriptOf, target } from "./scenarios.ts";
+import { configOf, job, scriptOf, target } from "./a-scenario.ts";
 
 type Pick = <T>(...among: readonly T[]) => T;
 type Maybe = (percent: number) => boolean;
