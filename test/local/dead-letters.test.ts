@@ -42,29 +42,33 @@ async function receive(QueueUrl: string): Promise<Readonly<Record<string, string
   }));
 }
 
-test("a dead letter of each lane ends its job, and is parked with its reason and its lane", async () => {
-  for (const lane of lanes) {
-    const MessageBody = JSON.stringify(job(`dead-${lane}`));
-    await sqs.send(new SendMessageCommand({ QueueUrl: await deadLettersOf(lane), MessageBody }));
-  }
-  const ids = lanes.map((lane) => `dead-${lane}`);
-  const parked: Readonly<Record<string, string | undefined>>[] = [];
-  while (parked.length < lanes.length) parked.push(...(await receive(queueUrl(service, "parked"))));
+test(
+  "a dead letter of each lane ends its job, and is parked with its reason and its lane",
+  { timeout: 60_000 },
+  async () => {
+    for (const lane of lanes) {
+      const MessageBody = JSON.stringify(job(`dead-${lane}`));
+      await sqs.send(new SendMessageCommand({ QueueUrl: await deadLettersOf(lane), MessageBody }));
+    }
+    const ids = lanes.map((lane) => `dead-${lane}`);
+    const parked: Readonly<Record<string, string | undefined>>[] = [];
+    while (parked.length < lanes.length) parked.push(...(await receive(queueUrl(service, "parked"))));
 
-  for (const row of await jobs.readMany(ids))
-    expect(JSON.parse(row.reply ?? "{}")).toMatchObject({ status: "failed", error: { code: "dead_lettered" } });
-  expect(parked.toSorted((x, y) => ids.indexOf(x["jobId"] ?? "") - ids.indexOf(y["jobId"] ?? ""))).toMatchObject(
-    lanes.map((lane) => ({
-      reason: "dead_lettered",
-      lane,
-      jobId: `dead-${lane}`,
-      body: expect.stringContaining(lane),
-    })),
-  );
-  expect(service.bedrockRecord()?.calls).toEqual([]);
-});
+    for (const row of await jobs.readMany(ids))
+      expect(JSON.parse(row.reply ?? "{}")).toMatchObject({ status: "failed", error: { code: "dead_lettered" } });
+    expect(parked.toSorted((x, y) => ids.indexOf(x["jobId"] ?? "") - ids.indexOf(y["jobId"] ?? ""))).toMatchObject(
+      lanes.map((lane) => ({
+        reason: "dead_lettered",
+        lane,
+        jobId: `dead-${lane}`,
+        body: expect.stringContaining(lane),
+      })),
+    );
+    expect(service.bedrockRecord()?.calls).toEqual([]);
+  },
+);
 
-test("the sweeper ends a job whose message was lost, and tells who was not told", async () => {
+test("the sweeper ends a job whose message was lost, and tells who was not told", { timeout: 60_000 }, async () => {
   const { QueueUrl = "" } = await sqs.send(new CreateQueueCommand({ QueueName: "done" }));
   const nowMs = Date.now();
   const longAgo = { nowMs: nowMs - 2 * sweepLateMs, heldUntilMs: nowMs - 2 * sweepLateMs + holdMs };

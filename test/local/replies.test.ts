@@ -14,24 +14,26 @@ import { replyOf, replyText } from "../../lib/core/reply.ts";
 import { a } from "../a.ts";
 import { folderForTests } from "./files.ts";
 
-test("the reply-store puts what waits in the replies queue into the job table, and parks what is no reply", async ({
-  onTestFinished,
-}) => {
-  const options = { limits: {}, bedrock: "stand-in", script: {}, logDirectory: folderForTests() } as const;
-  const service = await openService({ ...options, environmentsMax: 1 }, () => undefined);
-  onTestFinished(() => service.close());
-  const { clients } = service;
-  const queueUrl = outputOf(service, "repliesQueueUrl");
-  const jobs = createJobTable(clients.dynamo, outputOf(service, "jobTableName"), systemClock);
+test(
+  "the reply-store puts what waits in the replies queue into the job table, and parks what is no reply",
+  { timeout: 60_000 },
+  async ({ onTestFinished }) => {
+    const options = { limits: {}, bedrock: "stand-in", script: {}, logDirectory: folderForTests() } as const;
+    const service = await openService({ ...options, environmentsMax: 1 }, () => undefined);
+    onTestFinished(() => service.close());
+    const { clients } = service;
+    const queueUrl = outputOf(service, "repliesQueueUrl");
+    const jobs = createJobTable(clients.dynamo, outputOf(service, "jobTableName"), systemClock);
 
-  const reply = replyText(
-    replyOf({ jobId: "j-1", metadata: {} }, { kind: "succeeded", output: { text: "Grüße, Ada" } }, a.meta()),
-  );
-  const unstored = { jobId: "j-1", contentHash: "h-1", status: "succeeded", reply, progress: noProgress } as const;
-  await createOutbox(clients.sqs, queueUrl).send(encodeUnstored(unstored));
-  await clients.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: "torn" }));
+    const reply = replyText(
+      replyOf({ jobId: "j-1", metadata: {} }, { kind: "succeeded", output: { text: "Grüße, Ada" } }, a.meta()),
+    );
+    const unstored = { jobId: "j-1", contentHash: "h-1", status: "succeeded", reply, progress: noProgress } as const;
+    await createOutbox(clients.sqs, queueUrl).send(encodeUnstored(unstored));
+    await clients.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: "torn" }));
 
-  while ((await jobs.read("j-1"))?.reply === undefined || (await messagesParked(service)) === 0) await sleep(50);
-  expect(await jobs.read("j-1")).toMatchObject({ reply, state: "ended", contentHash: "h-1" });
-  expect(await reasonsParked(service)).toEqual(["not_a_reply"]);
-});
+    while ((await jobs.read("j-1"))?.reply === undefined || (await messagesParked(service)) === 0) await sleep(50);
+    expect(await jobs.read("j-1")).toMatchObject({ reply, state: "ended", contentHash: "h-1" });
+    expect(await reasonsParked(service)).toEqual(["not_a_reply"]);
+  },
+);
