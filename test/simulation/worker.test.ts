@@ -43,3 +43,12 @@ test.each(Array.from({ length: 24 }, (_, index) => index + 1))(
     expect(await storiesOf(wild(seed), [calm, troubleOf(seed, history)])).toEqual([]);
   },
 );
+
+test("the same seed gives the same run, to the last call", async () => {
+  const tellAll = async () => {
+    const { history } = await walk(wild(7));
+    const { moments, end } = (await walk(wild(7), troubleOf(7, history))).history;
+    return { end, moments: moments.map(({ atMs, kind }) => `${atMs} ${kind}`) };
+  };
+  expect(await tellAll()).toEqual(await tellAll());
+});
