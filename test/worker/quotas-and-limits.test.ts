@@ -196,7 +196,7 @@ describe("limits over several targets", () => {
       it.send({ operation: "summarise" });
       await it.invoke();
       const refusals = it.world.noted.filter(({ kind }) => kind === "lease-refused");
-      expect(new Set(refusals.map(({ target }) => target))).toEqual(new Set(["west"]));
+      expect(new Set(refusals.map((refusal) => refusal.target))).toEqual(new Set(["west"]));
       const waitedMs = refusals.reduce((sum, event) => sum + ("waitMs" in event ? event.waitMs : 0), 0);
       expect(waitedMs).toBe(waitMs);
     },

@@ -43,15 +43,15 @@ export interface Outcome {
 const wireMs = { jobs: 4, leases: 4, queue: 10 };
 
 /** Every call takes so long, half of it on the way there. */
-function slowly<Port extends object>(port: Port, ms: number, { sleep }: World["clock"]): Port {
+function slowly<Port extends object>(port: Port, ms: number, clock: World["clock"]): Port {
   return new Proxy(port, {
     get(target, name, receiver) {
       const verb: unknown = Reflect.get(target, name, receiver);
       if (typeof verb !== "function") return verb;
       return async (...ask: unknown[]) => {
-        await sleep(ms / 2);
+        await clock.sleep(ms / 2);
         const answer: unknown = await Reflect.apply(verb, target, ask);
-        await sleep(ms / 2);
+        await clock.sleep(ms / 2);
         return answer;
       };
     },
@@ -99,7 +99,7 @@ export async function run({
   for (let pollers = 0; pollers < concurrencyMax; pollers += 1) void poll();
   await clock.advance(untilMs);
 
-  const replies = world.jobs.rows().flatMap(({ reply }) => (reply === undefined ? [] : [JSON.parse(reply) as Reply]));
+  const replies = world.jobs.rows().flatMap(({ reply }): Reply[] => (reply === undefined ? [] : [JSON.parse(reply)]));
   const requests = world.models.play
     .record()
     .calls.map(({ region, startedAtMs, jobId }) => ({ region, ...(jobId && { jobId }), atMs: startedAtMs - t0 }));
