@@ -120,12 +120,19 @@ function configsOf(pick: Pick, maybe: Maybe): readonly [Config, Config] {
     lanes: { bg: { share: pick(1, 0.9, 0.5) }, bulk: { share: pick(1, 0.5) } },
     replies: { inlineBytesMax: pick(100, 4_000), allow: { eventBuses: ["default"] } },
   };
-  const models = {
-    fast: { targets: { west: target("us-west-2", facts), east: target("us-east-1") }, fallback: ["smart"] },
+  const modelsWith = (limit: { readonly start: number; readonly max: number }) => ({
+    fast: {
+      targets: { west: target("us-west-2", { ...facts, limit }), east: target("us-east-1") },
+      fallback: ["smart"],
+    },
     smart: { targets: { west: target("us-west-2", { modelId: "anthropic.claude-haiku-v1:0" }) } },
-  };
-  const novel = { ...models, novel: { targets: { west: target("us-west-2", { limit: { start: 1, max: 2 } }) } } };
-  return [configOf({ ...shared, models: novel }), configOf({ ...shared, models: maybe(70) ? novel : models })];
+  });
+  const novel = { novel: { targets: { west: target("us-west-2", { limit: { start: 1, max: 2 } }) } } };
+  const [ours, theirs] = [modelsWith(facts.limit), modelsWith(maybe(70) ? facts.limit : { start: 1, max: max + 1 })];
+  return [
+    configOf({ ...shared, models: { ...ours, ...novel } }),
+    configOf({ ...shared, models: maybe(70) ? { ...theirs, ...novel } : theirs }),
+  ];
 }
 
 function spells(dice: () => number, pick: Pick, maybe: Maybe): Partial<ScriptText> {
