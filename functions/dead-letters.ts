@@ -1,16 +1,13 @@
-import { readFileSync } from "node:fs";
 import middy from "@middy/core";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { powertoolsTelemetry } from "../lib/aws/telemetry.ts";
-import { awsWorld, deadLetterSettingsOf, identityOf, withOwnBucket } from "../lib/aws/world.ts";
-import { checkConfig } from "../lib/config.ts";
+import { deadLetterSettingsOf } from "../lib/aws/settings.ts";
+import { awsWorld, identityOf, withOwnBucket } from "../lib/aws/world.ts";
 import { batchResponse, deliveryOf } from "../lib/core/batch.ts";
-import type { Worker } from "../lib/worker/invocation.ts";
 import { processDeadLetters } from "../lib/worker/dead-letters.ts";
+import type { Worker } from "../lib/worker/invocation.ts";
 import { openWorker } from "../lib/worker/open-worker.ts";
+import { config, flushing, telemetry } from "./opening.ts";
 
-const telemetry = powertoolsTelemetry("sluice");
-const config = checkConfig(JSON.parse(readFileSync(new URL("./sluice.config.json", import.meta.url), "utf8")));
 /** One for each dead-letter queue; each hides messages in its own. */
 const workers = new Map<string, Worker>();
 
@@ -25,7 +22,7 @@ function workerOn(queueArn: string): Worker {
 
 /** Ends the jobs that SQS gave up; its answer names the messages that must come again. */
 export const handler = middy<SQSEvent, SQSBatchResponse>()
-  .use({ after: () => telemetry.flush(), onError: () => telemetry.flush() })
+  .use(flushing)
   .handler(async (event, context) => {
     const [first] = event.Records;
     if (first === undefined) return batchResponse([]);

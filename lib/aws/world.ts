@@ -1,9 +1,5 @@
 import { createHash } from "node:crypto";
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import type { SQSClient } from "@aws-sdk/client-sqs";
 import type { Config } from "../core/config.ts";
-import type { Lane } from "../core/lane.ts";
-import { deadLettersVariable, isLane, lanes } from "../core/lane.ts";
 import { paramsPrefix } from "../core/limits.ts";
 import type { Telemetry, World } from "../ports.ts";
 import { createAnnouncer } from "./announcer.ts";
@@ -15,129 +11,50 @@ import { createLeaseTable } from "./lease-table.ts";
 import { createObjects } from "./objects.ts";
 import { createOutbox } from "./outbox.ts";
 import { createQueue } from "./queue.ts";
+import type { StoreSettings, SweeperSettings, WorkerSettings } from "./settings.ts";
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** What the stack tells every function by its environment. `queueUrl`: of the queue that feeds it. */
-export interface StoreSettings {
-  readonly queueUrl: string;
-  readonly parkedQueueUrl: string;
-  readonly jobTable: string;
-  readonly bucket: string;
+/** Clients are made, and nobody is asked. */
+function clients() {
+  return { dynamo: dynamoClient(), sqs: sqsClient() };
 }
 
-/** What it tells a worker beside that. */
-export interface Settings extends StoreSettings {
-  readonly lane: Lane;
-  readonly repliesQueueUrl: string;
-  readonly leaseTable: string;
-  readonly workerVersion: string;
-}
-
-/** @throws Error that names the variable, when one is missing. */
-export function storeSettingsOf(env: Environment): StoreSettings {
-  return {
-    queueUrl: need(env, "SLUICE_QUEUE_URL"),
-    parkedQueueUrl: need(env, "SLUICE_PARKED_QUEUE_URL"),
-    jobTable: need(env, "SLUICE_JOB_TABLE"),
-    bucket: need(env, "SLUICE_BUCKET"),
-  };
-}
-
-/** @throws Error that names the variable, when one is missing or unreadable. */
-export function settingsOf(env: Environment): Settings {
-  const lane = need(env, "SLUICE_LANE");
-  if (!isLane(lane)) throw new Error(`SLUICE_LANE is none of ${lanes.join(", ")}`);
-  return {
-    ...storeSettingsOf(env),
-    lane,
-    repliesQueueUrl: need(env, "SLUICE_REPLIES_QUEUE_URL"),
-    leaseTable: need(env, "SLUICE_LEASE_TABLE"),
-    workerVersion: env["AWS_LAMBDA_FUNCTION_VERSION"] ?? "local",
-  };
-}
-
-/**
- * What a worker is told, for one that empties the dead-letter queue of this ARN: the stack names each lane's.
- * @throws Error for any other queue.
- */
-export function deadLetterSettingsOf(env: Environment, queueArn: string): Settings {
-  const lane = lanes.find((each) => nameIn(env[deadLettersVariable(each)], "/") === nameIn(queueArn, ":"));
-  if (lane === undefined) throw new Error("a message came by a queue that is no lane's dead-letter queue");
-  return settingsOf({ ...env, SLUICE_LANE: lane, SLUICE_QUEUE_URL: env[deadLettersVariable(lane)] });
-}
-
-/** The last part of a queue's URL, or of its ARN. */
-function nameIn(place: string | undefined, separator: "/" | ":"): string | undefined {
-  return place?.split(separator).at(-1);
-}
-
-/** What the sweeper is told. */
-export interface SweepSettings {
-  readonly jobTable: string;
-  readonly version: string;
-}
-
-/** @throws Error that names the variable, when one is missing. */
-export function sweepSettingsOf(env: Environment): SweepSettings {
-  return { jobTable: need(env, "SLUICE_JOB_TABLE"), version: env["AWS_LAMBDA_FUNCTION_VERSION"] ?? "local" };
-}
-
-function need(env: Environment, name: string): string {
-  const value = env[name];
-  if (value === undefined || value === "") throw new Error(`${name} is not set; the stack sets it on the function`);
-  return value;
-}
-
-/** What a function can do on AWS that asks no model. Clients are made, and nobody is asked. */
-export function storeWorld(settings: StoreSettings, telemetry: Telemetry) {
-  return storeWorldOn(dynamoClient(), sqsClient(), settings, telemetry);
-}
-
-/** All that the sweeper needs. */
-export function sweepWorld({ jobTable }: SweepSettings, telemetry: Telemetry) {
+/** All that the sweeper needs of AWS. */
+export function sweeperWorld({ jobTable }: SweeperSettings, telemetry: Telemetry, { dynamo, sqs } = clients()) {
   return {
     clock: systemClock,
-    jobs: createJobTable(dynamoClient(), jobTable, systemClock),
-    announcer: announcerOn(sqsClient()),
+    jobs: createJobTable(dynamo, jobTable, systemClock),
+    announcer: createAnnouncer((region) => (region === undefined ? sqs : sqsClient({ region }))),
     telemetry,
   };
 }
 
-/** The World on AWS, whole. */
-export function awsWorld(settings: Settings, telemetry: Telemetry): World {
-  const dynamo = dynamoClient();
-  const sqs = sqsClient();
+/** All that the reply-store needs: the same, with a queue and a bucket. */
+export function storeWorld(settings: StoreSettings, telemetry: Telemetry, on = clients()) {
   return {
-    ...storeWorldOn(dynamo, sqs, settings, telemetry),
-    leases: createLeaseTable(dynamo, settings.leaseTable),
-    models: bedrockModels(),
-    outbox: createOutbox(sqs, settings.repliesQueueUrl),
-  };
-}
-
-function storeWorldOn(dynamo: DynamoDBClient, sqs: SQSClient, settings: StoreSettings, telemetry: Telemetry) {
-  return {
-    clock: systemClock,
-    jobs: createJobTable(dynamo, settings.jobTable, systemClock),
-    queue: createQueue(sqs, settings),
+    ...sweeperWorld(settings, telemetry, on),
+    queue: createQueue(on.sqs, settings),
     objects: createObjects(s3Client(), settings.bucket),
-    announcer: announcerOn(sqs),
-    telemetry,
   };
 }
 
-function announcerOn(sqs: SQSClient) {
-  return createAnnouncer((region) => (region === undefined ? sqs : sqsClient({ region })));
+/** The World, whole. */
+export function awsWorld(settings: WorkerSettings, telemetry: Telemetry): World {
+  const on = clients();
+  return {
+    ...storeWorld(settings, telemetry, on),
+    leases: createLeaseTable(on.dynamo, settings.leaseTable),
+    models: bedrockModels(),
+    outbox: createOutbox(on.sqs, settings.repliesQueueUrl),
+  };
 }
 
 /** Big params that a client sends lie in the stack's own bucket, whose name no config can know before the deploy. */
-export function withOwnBucket(config: Config, { bucket }: Pick<Settings, "bucket">): Config {
+export function withOwnBucket(config: Config, { bucket }: Pick<StoreSettings, "bucket">): Config {
   return { ...config, paramsRef: { buckets: [...config.paramsRef.buckets, `${bucket}/${paramsPrefix}`] } };
 }
 
 /** Who this container is; contents are named by their SHA-256. */
-export function identityOf({ lane, workerVersion }: Settings) {
+export function identityOf({ lane, workerVersion }: WorkerSettings) {
   return {
     lane,
     name: `${lane}-${systemClock.newId()}`,

@@ -2,7 +2,8 @@ import { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startFauxqs } from "../../infra/local/engines.ts";
 import { s3Client, sqsClient } from "../../lib/aws/clients.ts";
-import { awsWorld, identityOf, settingsOf, withOwnBucket } from "../../lib/aws/world.ts";
+import { workerSettingsOf } from "../../lib/aws/settings.ts";
+import { awsWorld, identityOf, withOwnBucket } from "../../lib/aws/world.ts";
 import { prepare } from "../../lib/client/message.ts";
 import { createOutbox } from "../../lib/client/outbox.ts";
 import { checkAgainst } from "../../lib/core/envelope.ts";
@@ -34,8 +35,8 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllEnvs());
 
 const worker = (buckets: readonly string[] = []) => ({
-  config: withOwnBucket(a.config({ paramsRef: { buckets } }), settingsOf(environment)),
-  world: awsWorld(settingsOf(environment), { note: () => {} }),
+  config: withOwnBucket(a.config({ paramsRef: { buckets } }), workerSettingsOf(environment)),
+  world: awsWorld(workerSettingsOf(environment), { note: () => {} }),
 });
 
 const refOf = (body: string) => {
@@ -73,13 +74,13 @@ describe("a worker on AWS", () => {
   test("asks nobody before its first record: what is wrong below costs no cold start", async () => {
     const connect = vi.spyOn(Socket.prototype, "connect");
     const { config, world } = worker();
-    expect(openWorker(world, config, identityOf(settingsOf(environment)))).toMatchObject({ lane: "bg" });
+    expect(openWorker(world, config, identityOf(workerSettingsOf(environment)))).toMatchObject({ lane: "bg" });
     await new Promise(setImmediate);
     expect(connect).not.toHaveBeenCalled();
     connect.mockRestore();
   });
 
   test.each(Object.keys(environment))("does not start without %s, and says so", (name) =>
-    expect(() => settingsOf({ ...environment, [name]: "" })).toThrow(`${name} is not set`),
+    expect(() => workerSettingsOf({ ...environment, [name]: "" })).toThrow(`${name} is not set`),
   );
 });

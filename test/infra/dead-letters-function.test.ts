@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { deadLetterSettingsOf } from "../../lib/aws/world.ts";
+import { deadLetterSettingsOf } from "../../lib/aws/settings.ts";
 import { lanes } from "../../lib/core/lane.ts";
 import { deadLettersTimeoutMs, deadLettersVisibilityS } from "../../lib/core/limits.ts";
 import { of, rightsOf } from "./one-function.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { storeSettingsOf } from "../../lib/aws/world.ts";
+import { storeSettingsOf } from "../../lib/aws/settings.ts";
 import { template } from "./synth.ts";
 
 const done = "https://sqs.us-west-2.amazonaws.com/123456789012/done";

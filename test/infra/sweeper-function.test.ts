@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sweepSettingsOf } from "../../lib/aws/world.ts";
+import { sweeperSettingsOf } from "../../lib/aws/settings.ts";
 import { sweepEveryMs, sweeperTimeoutMs } from "../../lib/core/limits.ts";
 import { of, rightsOf } from "./one-function.ts";
 import { template } from "./synth.ts";
@@ -54,8 +54,8 @@ describe("the sweeper", () => {
   test("is told all that its handler asks for", () => {
     const { Variables } = its("AWS::Lambda::Function").properties.Environment;
     expect(Object.keys(Variables)).toEqual(["SLUICE_JOB_TABLE"]);
-    expect(sweepSettingsOf({ SLUICE_JOB_TABLE: "jobs" })).toEqual({ jobTable: "jobs", version: "local" });
-    expect(() => sweepSettingsOf({})).toThrow("SLUICE_JOB_TABLE is not set");
+    expect(sweeperSettingsOf({ SLUICE_JOB_TABLE: "jobs" })).toEqual({ jobTable: "jobs", workerVersion: "local" });
+    expect(() => sweeperSettingsOf({})).toThrow("SLUICE_JOB_TABLE is not set");
   });
 
   test("may do this and nothing else", () => {

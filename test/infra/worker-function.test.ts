@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { settingsOf } from "../../lib/aws/world.ts";
+import { workerSettingsOf } from "../../lib/aws/settings.ts";
 import type { Lane } from "../../lib/core/lane.ts";
 import { lanes } from "../../lib/core/lane.ts";
 import { laneLimits } from "../../lib/core/limits.ts";
@@ -72,7 +72,7 @@ describe("a lane's worker", () => {
   test.each(lanes)("%s is told all that its handler asks for", (lane) => {
     const { Variables } = of(lane, "AWS::Lambda::Function").properties.Environment;
     const told = Object.entries(Variables).map(([name, value]) => [name, typeof value === "string" ? value : name]);
-    expect(settingsOf(Object.fromEntries(told)).lane).toBe(lane);
+    expect(workerSettingsOf(Object.fromEntries(told)).lane).toBe(lane);
   });
 
   test.each(lanes)(

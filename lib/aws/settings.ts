@@ -1,0 +1,72 @@
+import { deadLettersVariable, isLane, lanes } from "../core/lane.ts";
+import type { Lane } from "../core/lane.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the stack tells the sweeper by its environment, and every other function too. */
+export interface SweeperSettings {
+  readonly jobTable: string;
+  readonly workerVersion: string;
+}
+
+/** What it tells the reply-store, and every worker too. `queueUrl`: of the queue that feeds the function. */
+export interface StoreSettings extends SweeperSettings {
+  readonly queueUrl: string;
+  readonly parkedQueueUrl: string;
+  readonly bucket: string;
+}
+
+/** What it tells a worker. */
+export interface WorkerSettings extends StoreSettings {
+  readonly lane: Lane;
+  readonly repliesQueueUrl: string;
+  readonly leaseTable: string;
+}
+
+/** @throws Error that names the variable, when one is missing. */
+export function sweeperSettingsOf(env: Environment): SweeperSettings {
+  return { jobTable: need(env, "SLUICE_JOB_TABLE"), workerVersion: env["AWS_LAMBDA_FUNCTION_VERSION"] ?? "local" };
+}
+
+/** @throws Error that names the variable, when one is missing. */
+export function storeSettingsOf(env: Environment): StoreSettings {
+  return {
+    ...sweeperSettingsOf(env),
+    queueUrl: need(env, "SLUICE_QUEUE_URL"),
+    parkedQueueUrl: need(env, "SLUICE_PARKED_QUEUE_URL"),
+    bucket: need(env, "SLUICE_BUCKET"),
+  };
+}
+
+/** @throws Error that names the variable, when one is missing or unreadable. */
+export function workerSettingsOf(env: Environment): WorkerSettings {
+  const lane = need(env, "SLUICE_LANE");
+  if (!isLane(lane)) throw new Error(`SLUICE_LANE is none of ${lanes.join(", ")}`);
+  return {
+    ...storeSettingsOf(env),
+    lane,
+    repliesQueueUrl: need(env, "SLUICE_REPLIES_QUEUE_URL"),
+    leaseTable: need(env, "SLUICE_LEASE_TABLE"),
+  };
+}
+
+/**
+ * What a worker is told, for one that empties the dead-letter queue of this ARN: the stack names each lane's.
+ * @throws Error for any other queue.
+ */
+export function deadLetterSettingsOf(env: Environment, queueArn: string): WorkerSettings {
+  const lane = lanes.find((each) => nameIn(env[deadLettersVariable(each)], "/") === nameIn(queueArn, ":"));
+  if (lane === undefined) throw new Error("a message came by a queue that is no lane's dead-letter queue");
+  return workerSettingsOf({ ...env, SLUICE_LANE: lane, SLUICE_QUEUE_URL: env[deadLettersVariable(lane)] });
+}
+
+/** The last part of a queue's URL, or of its ARN. */
+function nameIn(place: string | undefined, separator: "/" | ":"): string | undefined {
+  return place?.split(separator).at(-1);
+}
+
+function need(env: Environment, name: string): string {
+  const value = env[name];
+  if (value === undefined || value === "") throw new Error(`${name} is not set; the stack sets it on the function`);
+  return value;
+}
