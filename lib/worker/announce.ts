@@ -13,38 +13,59 @@ export interface Announceable {
   readonly announced: readonly ReplyTo[];
 }
 
+/** What telling needs of the world. */
+type Teller = Pick<World, "announcer" | "clock" | "jobs" | "telemetry">;
+
 /**
  * Tells a destination of a stored reply, unless it has been told. Answers whether its message may go: false where the
- * reply was neither announced nor noted as a debt of the sweeper's. Whoever dies in between tells again.
+ * reply was neither announced nor noted as a debt of the sweeper's.
  */
 export async function announce(
-  { announcer, clock, jobs, telemetry }: Pick<World, "announcer" | "clock" | "jobs" | "telemetry">,
+  world: Teller,
   { jobId, reply, announced }: Announceable,
   to: ReplyTo | undefined,
   tags: Tags,
   bound: Bound,
 ): Promise<boolean> {
   if (to === undefined || isAmong(to, announced)) return true;
+  if ((await tell(world, { jobId, reply }, to, tags, bound)) !== "untold") return true;
+  const dueMs = world.clock.nowMs() + announceRetryMs;
+  const defer = () => bound(() => world.jobs.deferAnnouncement(jobId, to, dueMs));
+  return isWritten(world, "defer an announcement", defer, tags);
+}
+
+/** Tells a destination, then notes it in the row: whoever dies in between tells again, as for one that is `unnoted`. */
+export async function tell(
+  world: Teller,
+  { jobId, reply }: Pick<Announceable, "jobId" | "reply">,
+  to: ReplyTo,
+  tags: Tags,
+  bound: Bound,
+): Promise<"told" | "unnoted" | "untold"> {
+  const { announcer, jobs, telemetry } = world;
   const by = to.kind;
   try {
     const how = await bound(() => announcer.announce(to, reply));
     telemetry.note({ ...tags, kind: "announced", by, how });
-  } catch (failure) {
-    telemetry.note({ ...tags, kind: "announcement-failed", by, error: errorName(failure) });
-    return await noted("defer an announcement", () =>
-      jobs.deferAnnouncement(jobId, to, clock.nowMs() + announceRetryMs),
-    );
+  } catch (error) {
+    telemetry.note({ ...tags, kind: "announcement-failed", by, error: errorName(error) });
+    return "untold";
   }
-  await noted("note an announcement", () => jobs.markAnnounced(jobId, to));
-  return true;
+  const note = () => bound(() => jobs.markAnnounced(jobId, to));
+  return (await isWritten(world, "note an announcement", note, tags)) ? "told" : "unnoted";
+}
 
-  async function noted(what: string, write: () => Promise<void>): Promise<boolean> {
-    try {
-      await bound(write);
-      return true;
-    } catch (error) {
-      telemetry.note({ ...tags, kind: "trouble", what, error: errorName(error) });
-      return false;
-    }
+async function isWritten(
+  { telemetry }: Teller,
+  what: string,
+  write: () => Promise<void>,
+  tags: Tags,
+): Promise<boolean> {
+  try {
+    await write();
+    return true;
+  } catch (error) {
+    telemetry.note({ ...tags, kind: "trouble", what, error: errorName(error) });
+    return false;
   }
 }

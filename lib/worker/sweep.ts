@@ -7,9 +7,11 @@ import { announceRetryMs, closingBellMs, holdMs, lastCallMs, recordsConcurrencyM
 import type { Tags } from "../core/noted.ts";
 import type { ReplyTo } from "../core/reply-to.ts";
 import { metaOfRow, replyOf, replyText, replyTtlS } from "../core/reply.ts";
+import type { Ending } from "../core/reply.ts";
 import { nextSweepMs, sweepOf, sweepShards } from "../core/sweep.ts";
 import type { Due, Sweep } from "../core/sweep.ts";
 import type { World } from "../ports.ts";
+import { tell } from "./announce.ts";
 import { atMost } from "./at-most.ts";
 import { noteReply } from "./replies.ts";
 
@@ -85,7 +87,7 @@ async function sweepOne(sweeper: Sweeper, due: Due): Promise<"ended" | undefined
       await jobs.swept(due);
       return undefined;
     case "announce":
-      await tell(sweeper, due, row, next);
+      await tellAll(sweeper, due, row, next);
       return undefined;
     case "end":
       return await end(sweeper, next.row);
@@ -93,26 +95,19 @@ async function sweepOne(sweeper: Sweeper, due: Due): Promise<"ended" | undefined
 }
 
 /** Tells all that are owed the reply. What fails is due again, ever later, for as long as there is a reply to tell of. */
-async function tell(
+async function tellAll(
   { config, world }: Sweeper,
   due: Due,
   row: Pick<JobRow, "jobId" | "lane" | "stageAtMs" | "sweeps">,
   { reply, to }: Pick<Extract<Sweep, { kind: "announce" }>, "reply" | "to">,
 ): Promise<void> {
-  const { announcer, clock, jobs, telemetry } = world;
+  const { clock, jobs, telemetry } = world;
   const { jobId } = row;
   const tags = tagsOf(row);
   const failed: ReplyTo[] = [];
   for (const destination of to) {
-    const by = destination.kind;
-    try {
-      const how = await announcer.announce(destination, reply);
-      telemetry.note({ ...tags, kind: "announced", by, how });
-      await jobs.markAnnounced(jobId, destination);
-    } catch (error) {
-      failed.push(destination);
-      telemetry.note({ ...tags, kind: "announcement-failed", by, error: errorName(error) });
-    }
+    const how = await tell(world, { jobId, reply }, destination, tags, (act) => act());
+    if (how !== "told") failed.push(destination);
   }
   if (failed.length === 0) return jobs.swept(due);
 
@@ -136,10 +131,8 @@ async function end(sweeper: Sweeper, row: Extract<Sweep, { kind: "end" }>["row"]
   if (!("claim" in says)) return undefined; // somebody was faster, and the row will be due again
 
   const meta = metaOfRow(row, nowMs, { worker: name, workerVersion: version });
-  const ending =
-    says.kind === "cancelled"
-      ? ({ kind: "cancelled" } as const)
-      : ({ kind: "expired", error: endings.messageLost() } as const);
+  const ending: Ending =
+    says.kind === "cancelled" ? { kind: "cancelled" } : { kind: "expired", error: endings.messageLost() };
   const reply = replyOf({ jobId, metadata: {} }, ending, meta);
   const owed = replyTo === undefined ? undefined : { to: replyTo, dueMs: nowMs + announceRetryMs };
   const text = replyText(reply);
@@ -156,7 +149,7 @@ async function end(sweeper: Sweeper, row: Extract<Sweep, { kind: "end" }>["row"]
   noteReply(world, reply, tagsOf(row));
   if (owed !== undefined) {
     const due = { jobId, sweepAtMs: owed.dueMs };
-    await tell(sweeper, due, { jobId, lane, stageAtMs: nowMs }, { reply: text, to: [owed.to] });
+    await tellAll(sweeper, due, { jobId, lane, stageAtMs: nowMs }, { reply: text, to: [owed.to] });
   }
   return "ended";
 }
