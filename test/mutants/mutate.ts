@@ -219,7 +219,10 @@ function* slipsOf(node: Node, { text, told, parent }: Within): Generator<Edit | 
       const { callee } = node;
       if (callee.type !== "MemberExpression" || callee.property.type !== "Identifier") break;
       const { name } = callee.property;
-      const other = otherMethods.get(name);
+      const [argument] = node.arguments;
+      // With a pattern both replace all that it finds.
+      const isPattern = argument?.type === "Literal" && "regex" in argument;
+      const other = isPattern ? undefined : otherMethods.get(name);
       if (other !== undefined) yield { ...spanOf(callee.property), becomes: other };
       if (idleMethods.has(name)) yield gone(callee.object.end, end - callee.object.end);
       break;
