@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { noUsage, spendsLife } from "../../lib/core/attempt.ts";
+import { addUsage, noUsage, spendsLife } from "../../lib/core/attempt.ts";
 import type { Attempted } from "../../lib/core/attempt.ts";
 import type { FailureKind } from "../../lib/core/failure.ts";
 
@@ -22,3 +22,21 @@ test.each<[says: string, attempted: Attempted, asProbe: boolean, spends: boolean
   ["no model that loads", failed("not-ready"), false, false],
   ["no probe that failed, for it was made for all", failed("transient"), true, false],
 ])("%s", (_says, attempted, asProbe, spends) => expect(spendsLife(attempted, asProbe)).toBe(spends));
+
+test("tokens add up, each kind by itself, from none", () => {
+  const used = {
+    inputTokens: 1,
+    outputTokens: 20,
+    cacheReadTokens: 300,
+    cacheWriteTokens: 4_000,
+    possiblyBilledTokens: 50_000,
+  };
+  expect(addUsage(noUsage, used)).toEqual(used);
+  expect(addUsage(used, used)).toEqual({
+    inputTokens: 2,
+    outputTokens: 40,
+    cacheReadTokens: 600,
+    cacheWriteTokens: 8_000,
+    possiblyBilledTokens: 100_000,
+  });
+});
