@@ -1,9 +1,20 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { noUsage } from "../../lib/core/attempt.ts";
-import { costUsd, endingOf, hasCode, replyOf, replyText } from "../../lib/core/reply.ts";
+import {
+  costUsd,
+  endingOf,
+  hasCode,
+  isReplyStatus,
+  metaOfRow,
+  noMeta,
+  replyCodes,
+  replyOf,
+  replyText,
+  replyTtlS,
+} from "../../lib/core/reply.ts";
 import type { Ending, Reply, ReplyError } from "../../lib/core/reply.ts";
-import { a } from "../a.ts";
+import { a, t0 } from "../a.ts";
 
 const job = { jobId: "order-8812-summary", metadata: { order: "8812" } };
 const error: ReplyError = {
@@ -35,12 +46,12 @@ describe("a job that", () => {
     expect(replyOf(job, { kind: "cancelled" }, a.meta())).toMatchObject({
       ok: false,
       status: "cancelled",
-      error: { code: "cancelled", retryable: false },
+      error: { code: "cancelled", message: expect.stringContaining("another jobId"), retryable: false },
     });
     expect(replyOf(job, { kind: "expired" }, a.meta())).toMatchObject({
       ok: false,
       status: "expired",
-      error: { code: "deadline_exceeded", retryable: true },
+      error: { code: "deadline_exceeded", message: expect.stringContaining("later deadlineAt"), retryable: true },
     });
   });
 });
@@ -63,14 +74,23 @@ describe("as text", () => {
   });
 
   test("a cycle is cut, and all beside it stays", () => {
-    const output: Record<string, unknown> = { text: "Ada", at: new Date(0), big: 1n, bytes: new Uint8Array([1]) };
+    const output: Record<string, unknown> = {
+      text: "Ada",
+      none: null,
+      at: new Date(0),
+      never: new Date(Number.NaN),
+      big: 1n,
+      bytes: new Uint8Array([1]),
+    };
     output["self"] = output;
     output["twice"] = [output["at"], output["at"]];
     expect(JSON.parse(replyText({ ok: true, output }))).toEqual({
       ok: true,
       output: {
         text: "Ada",
+        none: null,
         at: "1970-01-01T00:00:00.000Z",
+        never: null,
         big: "1",
         bytes: "AQ==",
         self: "[cycle]",
@@ -97,6 +117,19 @@ describe("as text", () => {
     for (let depth = 0; depth < 50_000; depth++) output = [output];
     expect(replyText({ ok: true, output })).toContain("[too deep]");
   });
+
+  test("500 levels are not beyond it", () => {
+    const deepest = (levels: number) => {
+      let inner: unknown = 1n;
+      for (let level = 0; level < levels; level++) inner = [inner];
+      return replyText(Object.assign([inner], { toJSON: boom }));
+    };
+    expect(deepest(499)).toContain('["1"]');
+    expect(deepest(500)).toContain('["[too deep]"]');
+  });
+
+  test("a value that is nothing but unreadable is null", () =>
+    expect(replyText(Object.assign(() => 1, { toJSON: boom }))).toBe("null"));
 
   test("any JSON stays what it is", () => {
     fc.assert(
@@ -155,4 +188,67 @@ describe("a job without an answer", () => {
       error: because,
     });
   });
+});
+
+test("a reply ends with one of four statuses, and fails with one of these codes", () => {
+  const statuses = ["succeeded", "failed", "cancelled", "expired", "queued", "", undefined];
+  expect(statuses.filter(isReplyStatus)).toEqual(["succeeded", "failed", "cancelled", "expired"]);
+  expect(replyCodes.join(" ")).toBe(
+    "invalid_envelope model_not_configured params_missing deadline_exceeded cancelled no_capacity circuit_open " +
+      "attempt_timeout context_too_small target_unavailable provider_error budget_exhausted worker_crashed " +
+      "dead_lettered internal_error",
+  );
+});
+
+test("a row goes some days after its job's end, in whole seconds, never before", () => {
+  expect(replyTtlS(1_000_000, 7)).toBe(1_000 + 604_800);
+  expect(replyTtlS(1_000_001, 1)).toBe(1_001 + 86_400);
+});
+
+describe("a reply by one who did not run the job", () => {
+  const by = { worker: "sweeper", workerVersion: "3" };
+
+  test("tells of a job without a row that nothing has happened", () => {
+    expect(metaOfRow(undefined, t0, by)).toEqual({ ...noMeta, ...by });
+    expect(noMeta).toEqual({
+      model: "",
+      fallbackUsed: false,
+      attempts: 0,
+      deliveries: 0,
+      queueMs: 0,
+      leaseWaitMs: 0,
+      providerMs: 0,
+      totalMs: 0,
+      sleptMs: 0,
+      usage: noUsage,
+      steps: [],
+      worker: "",
+      workerVersion: "",
+    });
+  });
+
+  test("tells what the row knows", () => {
+    const usage = { ...noUsage, inputTokens: 12 };
+    const spent = { requests: 3, leaseWaitMs: 4, providerMs: 5, sleptMs: 6, usage };
+    const times = { enqueuedAtMs: t0 - 900, startedAtMs: t0 - 700 };
+    expect(metaOfRow(a.row({ ...spent, ...times, fence: 2, step: "fast-text@us-west-2" }), t0, by)).toEqual({
+      ...noMeta,
+      ...by,
+      model: "fast-text",
+      attempts: 3,
+      deliveries: 2,
+      queueMs: 200,
+      leaseWaitMs: 4,
+      providerMs: 5,
+      totalMs: 900,
+      sleptMs: 6,
+      usage,
+    });
+  });
+
+  test("takes a clock that stands back for no time at all", () =>
+    expect(metaOfRow(a.row({ enqueuedAtMs: t0 + 9, startedAtMs: t0 }), t0, by)).toMatchObject({
+      queueMs: 0,
+      totalMs: 0,
+    }));
 });
