@@ -64,7 +64,7 @@ function judge(error: ProviderError, nowMs: number): Classified {
 
 /** `com.amazonaws.bedrock#ThrottlingException:http://…`, and `throttlingException` of an event inside a stream. */
 function shortName(name: string): string {
-  const bare = name.replace(/^.*#/, "").replace(/:.*$/, "").trim();
+  const bare = name.replace(/.*#/, "").replace(/:.*/, "").trim();
   return bare === "" ? "UnknownError" : bare.charAt(0).toUpperCase() + bare.slice(1);
 }
 
@@ -204,14 +204,15 @@ function askedToWaitMs({ headers, expectedQueueDelayMs }: ProviderError, nowMs: 
 
 /** `12`, `0.5`, `500ms`; anything else is no number. */
 function millis(text: string | undefined, unitMs: number): number | undefined {
-  const [, amount, unit] = /^\s*(\d+(?:\.\d+)?)\s*(ms)?\s*$/i.exec(text ?? "") ?? [];
+  if (text === undefined) return undefined;
+  const [, amount, unit] = /^\s*(\d+(?:\.\d+)?)\s*(ms)?\s*$/i.exec(text) ?? [];
   return amount === undefined ? undefined : Number(amount) * (unit === undefined ? unitMs : 1);
 }
 
 /** Only an HTTP date is one: `Date.parse` would read a year into almost any text. */
 function millisUntil(text: string | undefined, nowMs: number): number | undefined {
-  if (!/^[A-Za-z]{3,9}, \d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/.test(text?.trim() ?? ""))
-    return undefined;
-  const atMs = Date.parse(text ?? "");
+  if (text === undefined) return undefined;
+  if (!/^\s*[A-Za-z]{3,9}, \d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT\s*$/.test(text)) return undefined;
+  const atMs = Date.parse(text);
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }

@@ -28,6 +28,13 @@ describe("a failure is told by its name and status", () => {
       "daily",
     ],
     ["tokens per day in a nameless 429", { status: 429, message: "Too many tokens per day" }, "daily"],
+    ["a daily limit at the beginning of a sentence", { status: 429, message: "Daily limit reached" }, "daily"],
+    ["a throttle with blanks around its name", { name: "x# ThrottlingException :y" }, "throttled"],
+    [
+      "an operation that is not allowed, told in the middle of a sentence",
+      { name: "ValidationException", message: "In tool 1 operation not allowed" },
+      "fatal",
+    ],
     [
       "tokens a minute are no day",
       { name: "ThrottlingException", message: "Too many tokens, please wait" },
@@ -151,7 +158,10 @@ describe("a refused request is the target's fault when its text says so", () => 
     "service tier provided is invalid",
     "Reservation not found.",
     "The model returned the following errors: max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-x",
-  ])("%s", (message) => expect(kindOf({ name: "ValidationException", status: 400, message })).toBe("target"));
+  ])("%s", (message) => {
+    expect(kindOf({ name: "ValidationException", status: 400, message })).toBe("target");
+    expect(kindOf({ name: "ValidationException", status: 400, message: message.toUpperCase() })).toBe("target");
+  });
 
   test.each([
     "Expected toolResult blocks at messages.2.content for the following Ids: tooluse_1",
@@ -178,7 +188,10 @@ const tooLong = [
 ];
 
 describe("a prompt that is too long is known by its many wordings", () => {
-  test.each(tooLong)("%s", (message) => expect(kindOf({ name: "ValidationException", message })).toBe("context"));
+  test.each(tooLong)("%s", (message) => {
+    expect(kindOf({ name: "ValidationException", message })).toBe("context");
+    expect(kindOf({ name: "ValidationException", message: message.toUpperCase() })).toBe("context");
+  });
 
   test.each(["Error", "UnknownError", ""])("also when a frame or a proxy has left no name but '%s'", (name) =>
     expect(kindOf({ name, status: 400, message: "prompt is too long: 206456 tokens" })).toBe("context"),
@@ -223,7 +236,12 @@ describe("the server says how long to wait", () => {
     ["longer than 15 minutes, which is enough", { "retry-after": "86400" }, 900_000],
     ["in a number without end", { "retry-after": "9".repeat(400) }, 900_000],
     ["in a split millisecond, rounded up", { "x-amz-retry-after": "0.2" }, 1],
+    ["in ms, in capitals", { "retry-after": "500MS" }, 500],
+    ["as an HTTP date with blanks around it", { "retry-after": " Sun, 29 Nov 2026 12:00:30 GMT " }, 30_000],
     ["garbage", { "retry-after": "soon" }, undefined],
+    ["garbage behind a number", { "retry-after": "12 minutes" }, undefined],
+    ["garbage before a date", { "retry-after": "x Sun, 29 Nov 2026 12:00:30 GMT" }, undefined],
+    ["garbage behind a date", { "retry-after": "Sun, 29 Nov 2026 12:00:30 GMT+1" }, undefined],
     ["garbage with a year in it", { "retry-after": "try 2027" }, undefined],
     ["a day that no calendar has", { "retry-after": "Sun, 99 Nov 2026 12:00:30 GMT" }, undefined],
     ["a negative number", { "retry-after": "-5" }, undefined],
@@ -261,6 +279,9 @@ describe("a failure keeps what a reader needs", () => {
       status: 400,
       text: "no",
     }));
+
+  test("and no field for what it does not know", () =>
+    expect(classify(error({}), t0)).toStrictEqual({ kind: "transient", name: "UnknownError" }));
 
   test("an infra failure keeps no words: it ends in a log, never in a reply", () =>
     expect(classify(error({ name: "ExpiredTokenException", message: "the security token" }), t0)).toEqual({
