@@ -56,6 +56,7 @@ function owed({ announced, replyTo, unannounced }: JobRow): readonly ReplyTo[] {
 
 function isEndable(row: JobRow): row is JobRow & Endable {
   const { contentHash, deadlineAtMs, enqueuedAtMs, lane } = row;
+  // mutant: without `deadlineAtMs`: a deadline that is missing has not passed either.
   return [contentHash, deadlineAtMs, enqueuedAtMs, lane].every((fact) => fact !== undefined);
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JobRow } from "../../lib/core/claim.ts";
 import { claimGraceMs, holdMs, rowFormat, sweepEveryMs, sweepLateMs } from "../../lib/core/limits.ts";
 import type { ReplyTo } from "../../lib/core/reply-to.ts";
-import { nextSweepMs, sweepOf, sweepShardOf, sweepShards } from "../../lib/core/sweep.ts";
+import { nextSweepMs, sweepIndex, sweepOf, sweepShardOf, sweepShards } from "../../lib/core/sweep.ts";
 import type { Sweep } from "../../lib/core/sweep.ts";
 import { a, t0 } from "../a.ts";
 
@@ -49,6 +49,12 @@ describe("a row that is due", () => {
       { ...answered, unannounced: [queue, token], replyTo: token, announced: [queue] },
       t0,
       tell(token),
+    ],
+    [
+      "is announced to whoever could not be told and to the one who was never tried",
+      { ...answered, unannounced: [queue], replyTo: token },
+      t0,
+      tell(queue, token),
     ],
     [
       "with a reply is announced even if its claim never ended",
@@ -111,3 +117,6 @@ describe("the shards of the index", () => {
     `);
   });
 });
+
+test("the index has its names for good: rows that were written bear them", () =>
+  expect(sweepIndex).toEqual({ name: "sweep", partitionKey: "sweepShard", sortKey: "sweepAtMs" }));
