@@ -16,5 +16,6 @@ export function deadLettersVariable(lane: Lane): string {
 /** The lane whose share a job takes: the one it asks for, never above the queue it came by. */
 export function effectiveLane(asked: Lane | undefined, cameBy: Lane): Lane {
   if (asked === undefined) return cameBy;
+  // mutant: `>` → `>=`: of one lane and the same either will do.
   return lanes.indexOf(asked) > lanes.indexOf(cameBy) ? asked : cameBy;
 }
