@@ -49,9 +49,11 @@ export const rerunIf = "#reruns = :seen";
 export const setProgress = Object.keys(noProgress).map((name) => `#${name} = :${name}`);
 export const setStage = ["#stage = :stage", "#stageAtMs = :stageAtMs"];
 /** From its first requeue on a job is the sweeper's to end, should its message be lost. Costs nothing to one that has none. */
-export const setSweep = ["#sweepShard = :sweepShard", "#sweepAtMs = #deadlineAtMs + :sweepLateMs"];
-export const sweepFromNow = ["#sweepShard = :sweepShard", "#sweepAtMs = :dueMs"];
-export const unsweep = " REMOVE #sweepShard, #sweepAtMs, #sweeps, #replyTo";
+export const sweepAfterDeadline = ["#sweepShard = :sweepShard", "#sweepAtMs = #deadlineAtMs + :sweepLateMs"];
+export const sweepWhenDue = ["#sweepShard = :sweepShard", "#sweepAtMs = :dueMs"];
+export const unsweep = "REMOVE #sweepShard, #sweepAtMs, #sweeps";
+/** With the reply the message is there to tell whoever waits, and the row need not know him. */
+export const unsweepAnswered = `${unsweep}, #replyTo`;
 
 export const states = attributes({ queued: "queued", running: "running", ended: "ended" });
 export const numbers = attributes({ zero: 0, one: 1, format: rowFormat });

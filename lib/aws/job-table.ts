@@ -11,7 +11,7 @@ import type { ClaimAnswer, Completed, JobRow } from "../core/claim.ts";
 import { claimGraceMs, sweepLateMs } from "../core/limits.ts";
 import { sweepIndex, sweepShardOf } from "../core/sweep.ts";
 import type { Due } from "../core/sweep.ts";
-import type { Clock, CompleteAsk, JobTable } from "../ports.ts";
+import type { Clock, CompleteAsk, JobTable, StoreReplyAsk } from "../ports.ts";
 import {
   askCancelIf,
   attributes,
@@ -38,13 +38,14 @@ import {
   setReplyTo,
   setStage,
   setStep,
-  setSweep,
   states,
   storeReplyIf,
-  sweepFromNow,
+  sweepAfterDeadline,
+  sweepWhenDue,
   sweeping,
   sweptIf,
   unsweep,
+  unsweepAnswered,
 } from "./job-rows.ts";
 import { keysPerReadMax, mentioned, readNumber, readString } from "./row.ts";
 import type { Item } from "./row.ts";
@@ -98,19 +99,25 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
   async function reply(
     jobId: string,
     condition: string,
-    ask: Omit<CompleteAsk, "progress"> & { readonly contentHash?: string },
+    ask: Omit<CompleteAsk, "progress"> & Partial<StoreReplyAsk>,
+    further = "",
   ): Promise<Completed> {
-    const { contentHash } = ask;
+    const { contentHash, progress } = ask;
     const write = set(
       "#reply = :reply",
       "#state = :ended",
       "#ttl = :ttl",
       "#format = if_not_exists(#format, :format)",
       ...(contentHash === undefined ? [] : ["#contentHash = :contentHash"]),
+      ...(progress === undefined ? [] : setProgress),
       ...setStage,
     );
-    const values = { ...ending(ask), ...(contentHash === undefined ? {} : attributes({ contentHash })) };
-    return completed(await update(jobId, condition, write, values, notTheReplyAgain), ask.reply);
+    const values = {
+      ...ending(ask),
+      ...attributes({ contentHash }),
+      ...(progress === undefined ? {} : progressAttributes(progress)),
+    };
+    return completed(await update(jobId, condition, write + further, values, notTheReplyAgain), ask.reply);
   }
 
   return {
@@ -153,7 +160,7 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
         ...setProgress,
         ...setStage,
         ...setStep(stage),
-        ...setSweep,
+        ...sweepAfterDeadline,
         ...setReplyTo(replyTo),
       );
       const values = { ...states, ...numbers, ...mine(claim), ...progressAttributes(progress) };
@@ -170,12 +177,12 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
     async complete(claim, ask) {
       const { owed, progress, reply: text } = ask;
       const end = ["#reply = :reply", "#state = :ended", "#ttl = :ttl", ...setStage, ...setProgress];
-      const values = { ...states, ...mine(claim), ...ending(ask), ...progressAttributes(progress) };
+      const values = { ...mine(claim), ...ending(ask), ...progressAttributes(progress) };
       const [write, more] =
         owed === undefined
-          ? [set(...end) + unsweep, {}]
+          ? [`${set(...end)} ${unsweepAnswered}`, {}]
           : [
-              `${set(...end, ...sweepFromNow)} ADD #unannounced :to`,
+              `${set(...end, ...sweepWhenDue)} ADD #unannounced :to`,
               { ...destination(owed.to), ...attributes({ dueMs: owed.dueMs }), ...sweeping(claim.jobId) },
             ];
       return completed(await update(claim.jobId, completeIf, write, { ...values, ...more }, notTheReplyAgain), text);
@@ -193,29 +200,13 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
         "#lane = :lane",
         "#stage = if_not_exists(#stage, :queued)",
         "#stageAtMs = if_not_exists(#stageAtMs, :nowMs)",
-        "#sweepShard = :sweepShard",
-        "#sweepAtMs = :sweepAtMs",
+        ...sweepWhenDue,
         ...setReplyTo(ask.replyTo),
       );
       const abandonedBeforeMs = ask.nowMs - claimGraceMs;
-      const sweepAtMs = ask.deadlineAtMs + sweepLateMs;
-      const values = { ...attributes(ask), ...states, ...numbers, ...attributes({ abandonedBeforeMs, sweepAtMs }) };
+      const dueMs = ask.deadlineAtMs + sweepLateMs;
+      const values = { ...attributes(ask), ...states, ...numbers, ...attributes({ abandonedBeforeMs, dueMs }) };
       return update(ask.jobId, countReleaseIf, write, { ...values, ...sweeping(ask.jobId, ask.replyTo) });
-    },
-
-    async storeReply(jobId, ask) {
-      const write = set(
-        "#reply = :reply",
-        "#state = :ended",
-        "#ttl = :ttl",
-        "#format = if_not_exists(#format, :format)",
-        "#contentHash = :contentHash",
-        ...setStage,
-        ...setProgress,
-      );
-      const { contentHash } = ask;
-      const values = { ...ending(ask), ...progressAttributes(ask.progress), ...attributes({ contentHash }) };
-      return completed(await update(jobId, storeReplyIf, write + unsweep, values, notTheReplyAgain), ask.reply);
     },
 
     async markAnnounced(jobId, to) {
@@ -224,7 +215,7 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
     },
 
     async deferAnnouncement(jobId, to, dueMs) {
-      const write = `${set(...sweepFromNow)} REMOVE #sweeps ADD #unannounced :to`;
+      const write = `${set(...sweepWhenDue)} REMOVE #sweeps ADD #unannounced :to`;
       const values = { ...destination(to), ...attributes({ dueMs }), ...sweeping(jobId) };
       await update(jobId, deferAnnouncementIf, write, values, "NONE");
     },
@@ -252,7 +243,7 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
     },
 
     async swept({ jobId, sweepAtMs }) {
-      await update(jobId, sweptIf, "REMOVE #sweepShard, #sweepAtMs, #sweeps", attributes({ sweepAtMs }), "NONE");
+      await update(jobId, sweptIf, unsweep, attributes({ sweepAtMs }), "NONE");
     },
 
     async noteRerun(jobId, seen, reruns) {
@@ -261,6 +252,7 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
       return (await update(jobId, condition, set("#reruns = :reruns"), maps, "NONE")).kind === "taken";
     },
 
+    storeReply: (jobId, ask) => reply(jobId, storeReplyIf, ask, ` ${unsweepAnswered}`),
     replyUnclaimed: (jobId, ask) => reply(jobId, replyUnclaimedIf, ask),
     replyUnlessRunning: (jobId, ask) => reply(jobId, replyUnlessRunningIf, ask),
 
