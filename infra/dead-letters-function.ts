@@ -3,15 +3,15 @@ import type { Construct } from "constructs";
 import { deadLettersVariable, lanes } from "../lib/core/lane.ts";
 import type { Lane } from "../lib/core/lane.ts";
 import { deadLettersConcurrencyMax, deadLettersTimeoutMs, sqsBatchEntriesMax } from "../lib/core/limits.ts";
-import { QueueFunction } from "./queue-function.ts";
-import type { FunctionProps } from "./queue-function.ts";
+import { LiveFunction } from "./live-function.ts";
+import type { FunctionProps } from "./live-function.ts";
 
 export interface DeadLettersFunctionProps extends FunctionProps {
   readonly queues: Partial<Readonly<Record<Lane, IQueue>>>;
 }
 
 /** Ends the jobs that SQS gave up, and parks their messages: one function for the dead letters of all lanes. */
-export class DeadLettersFunction extends QueueFunction {
+export class DeadLettersFunction extends LiveFunction {
   constructor(scope: Construct, id: string, { queues, ...props }: DeadLettersFunctionProps) {
     const fed = lanes.flatMap((lane) => {
       const queue = queues[lane];

@@ -1,11 +1,11 @@
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import { replyStoreConcurrencyMax, replyStoreTimeoutMs, sqsBatchEntriesMax } from "../lib/core/limits.ts";
-import { QueueFunction } from "./queue-function.ts";
-import type { FunctionProps } from "./queue-function.ts";
+import { LiveFunction } from "./live-function.ts";
+import type { FunctionProps } from "./live-function.ts";
 
 /** Stores what waits in the replies queue. Few at a time: it has work when the job table has just been in trouble. */
-export class ReplyStoreFunction extends QueueFunction {
+export class ReplyStoreFunction extends LiveFunction {
   constructor(scope: Construct, id: string, { queue, ...props }: FunctionProps & { readonly queue: IQueue }) {
     super(scope, id, {
       ...props,

@@ -22,7 +22,7 @@ import { JobQueue, ParkedQueue, RepliesQueue } from "./job-queue.ts";
 import { JobTable } from "./job-table.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { modelStatements } from "./model-access.ts";
-import type { QueueFunction } from "./queue-function.ts";
+import type { LiveFunction } from "./live-function.ts";
 import { RepliesBucket } from "./replies-bucket.ts";
 import { ReplyStoreFunction } from "./reply-store-function.ts";
 import { SweeperFunction } from "./sweeper-function.ts";
@@ -177,7 +177,7 @@ export class Sluice extends Construct {
   }
 
   /** Params, and envelopes where a message only points to them. */
-  private grantReading(fn: QueueFunction): void {
+  private grantReading(fn: LiveFunction): void {
     const { bucket, bucketId } = this.replies;
     const asked = this.config.paramsRef.buckets;
     const arns = asked.map((name) => `arn:${Aws.PARTITION}:s3:::${name}`);
@@ -221,7 +221,7 @@ export class Sluice extends Construct {
   }
 }
 
-function acknowledgeKeys({ role }: QueueFunction, ...keys: readonly string[]): void {
+function acknowledgeKeys({ role }: LiveFunction, ...keys: readonly string[]): void {
   const reason =
     "Keys are named by jobs and senders; a prefix, or the whole of a bucket that the config names, is the narrowest there is.";
   for (const key of keys) Validations.of(role).acknowledge({ id: `AwsSolutions-IAM5[Resource::${key}]`, reason });

@@ -3,11 +3,11 @@ import { PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Schedule, ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
 import type { Construct } from "constructs";
 import { sweepEveryMs, sweeperTimeoutMs } from "../lib/core/limits.ts";
-import { QueueFunction } from "./queue-function.ts";
-import type { FunctionProps } from "./queue-function.ts";
+import { LiveFunction } from "./live-function.ts";
+import type { FunctionProps } from "./live-function.ts";
 
 /** Looks, every few minutes, at what no message brings up again. A sweep that fails is not repeated: the next one is near. */
-export class SweeperFunction extends QueueFunction {
+export class SweeperFunction extends LiveFunction {
   readonly schedule: Schedule;
 
   constructor(scope: Construct, id: string, props: FunctionProps) {

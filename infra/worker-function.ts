@@ -3,8 +3,8 @@ import type { Construct } from "constructs";
 import type { Lane } from "../lib/core/lane.ts";
 import { laneLimits } from "../lib/core/limits.ts";
 import type { Mapping } from "./concurrency.ts";
-import { QueueFunction } from "./queue-function.ts";
-import type { FunctionProps } from "./queue-function.ts";
+import { LiveFunction } from "./live-function.ts";
+import type { FunctionProps } from "./live-function.ts";
 
 export interface WorkerFunctionProps extends FunctionProps {
   readonly lane: Lane;
@@ -13,7 +13,7 @@ export interface WorkerFunctionProps extends FunctionProps {
 }
 
 /** A lane's worker, fed by the lane's queue. */
-export class WorkerFunction extends QueueFunction {
+export class WorkerFunction extends LiveFunction {
   constructor(scope: Construct, id: string, { lane, queue, mapping, ...props }: WorkerFunctionProps) {
     super(scope, id, {
       ...props,

@@ -59,6 +59,15 @@ describe("the queues in the template", () => {
     expect(Properties.RedriveAllowPolicy.redrivePermission).toBe(permission);
   });
 
+  test("give nothing up, but the lanes' own", () => {
+    const redriven = queues.filter(([, { Properties }]) => Properties.RedrivePolicy !== undefined);
+    expect(redriven.map(([id]) => id.replace(/[0-9A-F]{8}$/, ""))).toEqual([
+      "LlmRtQueue",
+      "LlmBgQueue",
+      "LlmBulkQueue",
+    ]);
+  });
+
   test.each([
     ["rt", 540, 50],
     ["bg", 1_800, 200],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { sweeperSettingsOf } from "../../lib/aws/settings.ts";
-import { sweepEveryMs, sweeperTimeoutMs } from "../../lib/core/limits.ts";
+import { sweepEveryMs } from "../../lib/core/limits.ts";
 import { of, rightsOf } from "./one-function.ts";
 import { template } from "./synth.ts";
 
@@ -9,17 +9,8 @@ const built = template({ replies: { allow: { sqs: [done] } } });
 const its = (type: string, kind = "") => of(built, `LlmSweeper${kind}`, type);
 
 describe("the sweeper", () => {
-  test("has less time than passes between two sweeps, Node 24 on arm64, and its log for 30 days", () => {
-    expect(sweeperTimeoutMs).toBeLessThan(sweepEveryMs);
-    expect(its("AWS::Lambda::Function").properties).toMatchObject({
-      Timeout: sweeperTimeoutMs / 1_000,
-      Runtime: "nodejs24.x",
-      Architectures: ["arm64"],
-      Handler: "index.handler",
-      LoggingConfig: { LogFormat: "JSON", LogGroup: { Ref: its("AWS::Logs::LogGroup").id } },
-    });
-    expect(its("AWS::Logs::LogGroup").properties.RetentionInDays).toBe(30);
-  });
+  test("has less time than passes between two sweeps", () =>
+    expect(its("AWS::Lambda::Function").properties.Timeout).toBeLessThan(sweepEveryMs / 1_000));
 
   test("is invoked every five minutes through its alias live, and a sweep that fails is not repeated", () => {
     const alias = its("AWS::Lambda::Alias");
@@ -33,7 +24,6 @@ describe("the sweeper", () => {
         RetryPolicy: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 300 },
       },
     });
-    expect(alias.properties.Name).toBe("live");
     expect(its("AWS::Lambda::EventInvokeConfig").properties).toMatchObject({ MaximumRetryAttempts: 0 });
   });
 

@@ -17,19 +17,19 @@ export interface FunctionProps {
   readonly removalPolicy: RemovalPolicy;
 }
 
-export interface QueueFunctionProps extends FunctionProps {
+export interface LiveFunctionProps extends FunctionProps {
   readonly description: string;
   readonly timeoutMs: number;
 }
 
-/** A function behind its alias `live`, fed by queues. */
-export class QueueFunction extends Construct {
+/** A function behind its alias `live`: what invokes it names the alias, never a version. */
+export class LiveFunction extends Construct {
   /** Starts with no right but to log: others are granted by what they are for. */
   readonly role: Role;
   readonly function: Function;
   readonly alias: Alias;
 
-  constructor(scope: Construct, id: string, props: QueueFunctionProps) {
+  constructor(scope: Construct, id: string, props: LiveFunctionProps) {
     super(scope, id);
     const { code, description, environment, removalPolicy } = props;
 
