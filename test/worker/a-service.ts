@@ -7,6 +7,7 @@ import type { JsonObject } from "../../lib/core/json.ts";
 import type { Lane } from "../../lib/core/lane.ts";
 import { laneLimits } from "../../lib/core/limits.ts";
 import type { Reply } from "../../lib/core/reply.ts";
+import type { VirtualClock } from "../../lib/memory/clock.ts";
 import { createMemoryWorker, createMemoryWorld } from "../../lib/memory/world.ts";
 import type { MemoryWorld } from "../../lib/memory/world.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
@@ -45,6 +46,33 @@ export interface Service {
   reply(jobId?: string): Reply | undefined;
 }
 
+/** A port whose verbs reject, as they do when what is behind it is away, for as long as `isDown` says so. */
+export function frail<Port extends object>(
+  port: Port,
+  isDown: (verb: string, args: readonly unknown[]) => boolean,
+): Port {
+  return new Proxy(port, {
+    get(whole, verb, receiver) {
+      const value: unknown = Reflect.get(whole, verb, receiver);
+      if (typeof value !== "function") return value;
+      return async (...args: unknown[]): Promise<unknown> => {
+        if (isDown(String(verb), args)) throw Object.assign(new Error("down"), { name: "TimeoutError" });
+        return Reflect.apply(value, whole, args);
+      };
+    },
+  });
+}
+
+/** What an invocation answers, for which time goes on from timer to timer. */
+export async function passing<Answer>(clock: VirtualClock, invocation: Promise<Answer>): Promise<Answer> {
+  let isOver = false;
+  const answer = invocation.finally(() => {
+    isOver = true;
+  });
+  await clock.runUntil(() => isOver);
+  return answer;
+}
+
 export function aService(
   facts: {
     readonly lane?: Lane;
@@ -74,12 +102,7 @@ export function aService(
       const received = queue.receive(laneLimits[lane].batchSize);
       const records = received.map((record) => deliveryOf(record, lane, clock.nowMs()));
       const endsAtMs = clock.nowMs() + (options.timeoutMs ?? laneLimits[lane].functionTimeoutMs);
-      let answer: readonly string[] | undefined;
-      void processBatch(options.worker ?? worker, records, endsAtMs).then((again) => {
-        answer = again;
-      });
-      await clock.runUntil(() => answer !== undefined);
-      const again = new Set(answer);
+      const again = new Set(await passing(clock, processBatch(options.worker ?? worker, records, endsAtMs)));
       for (const { messageId, receiptHandle } of received) if (!again.has(messageId)) queue.delete(receiptHandle);
       return [...again];
     },

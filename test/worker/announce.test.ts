@@ -3,11 +3,12 @@ import { describe, expect, test } from "vitest";
 import type { Config } from "../../lib/core/config.ts";
 import { announceRetryMs } from "../../lib/core/limits.ts";
 import type { ReplyTo } from "../../lib/core/reply-to.ts";
+import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import type { MemoryWorld } from "../../lib/memory/world.ts";
 import type { Announcer, World } from "../../lib/ports.ts";
 import { storeReplies } from "../../lib/worker/store-replies.ts";
 import { t0 } from "../a.ts";
-import { aService, config as silent } from "./a-service.ts";
+import { aService, config as silent, passing } from "./a-service.ts";
 import type { Service } from "./a-service.ts";
 
 const url = (name: string) => `https://sqs.us-west-2.amazonaws.com/123456789012/${name}`;
@@ -102,15 +103,12 @@ describe("who waits for a reply", () => {
   test.each([
     ["cancelled before it came", {}, "cancelled"],
     ["too late", { deadlineAt: t0 + 1 }, "expired"],
-    ["of a model that refuses it", { model: "smart" }, "failed"],
+    ["refused by its model", { model: "smart" }, "failed"],
   ] as const)("for a job that is %s is told so", async (_says, facts, status) => {
-    const script = {
+    const script: ScriptText = {
       rules: [{ when: { modelId: "anthropic.claude-haiku-v1:0" }, do: { kind: "fail", error: "invalid" } }],
     };
-    const service = aService({
-      config,
-      script: script as NonNullable<Parameters<typeof aService>[0]>["script"] & object,
-    });
+    const service = aService({ config, script });
     if (status === "cancelled")
       await service.world.jobs.replyUnlessRunning("j-1", {
         nowMs: t0,
@@ -216,13 +214,8 @@ describe("a reply that came by the replies queue", () => {
   const store = async ({ world }: Service, announcer: Announcer = world.announcer) => {
     const { queue: replies } = world.outbox;
     const records = replies.receive();
-    let again: readonly string[] | undefined;
     const seen = { ...world, queue: replies, announcer };
-    void storeReplies({ config, world: seen }, records, world.clock.nowMs() + 30_000).then((ids) => {
-      again = ids;
-    });
-    await world.clock.runUntil(() => again !== undefined);
-    return again;
+    return passing(world.clock, storeReplies({ config, world: seen }, records, world.clock.nowMs() + 30_000));
   };
 
   test("is announced by the reply-store", async () => {

@@ -11,7 +11,7 @@ import type { World } from "../../lib/ports.ts";
 import { processDeadLetters } from "../../lib/worker/dead-letters.ts";
 import { storeReplies } from "../../lib/worker/store-replies.ts";
 import { a } from "../a.ts";
-import { aService, config as quiet } from "./a-service.ts";
+import { aService, config as quiet, frail, passing } from "./a-service.ts";
 
 const done = "https://sqs.us-west-2.amazonaws.com/1/done";
 const config = { ...quiet, replies: { ...quiet.replies, allow: { ...quiet.replies.allow, sqs: [done] } } };
@@ -27,8 +27,6 @@ function contentOf(): string {
   const read = readBody(bodyOf());
   return read.kind === "envelope" ? contentIn(read.envelope) : "";
 }
-
-type Verbs = { readonly [Port in keyof World]?: Partial<World[Port]> };
 
 /** A lane whose queue has given up every message that it is sent; `down` fails verbs for as long as they are in it. */
 function aGrave({ script = {}, receives = 200 }: { readonly script?: ScriptText; readonly receives?: number } = {}) {
@@ -47,13 +45,9 @@ function aGrave({ script = {}, receives = 200 }: { readonly script?: ScriptText;
       const { clock, queue } = world;
       const received = queue.receive();
       const records = received.map((record) => ({ ...deliveryOf(record, "bg", clock.nowMs()), receives }));
-      let again: readonly string[] | undefined;
-      void processDeadLetters(worker, records, clock.nowMs() + timeoutMs).then((ids) => {
-        again = ids;
-      });
-      await clock.runUntil(() => again !== undefined);
-      for (const { messageId, receiptHandle } of received) if (!again?.includes(messageId)) queue.delete(receiptHandle);
-      return again?.length;
+      const again = await passing(clock, processDeadLetters(worker, records, clock.nowMs() + timeoutMs));
+      for (const { messageId, receiptHandle } of received) if (!again.includes(messageId)) queue.delete(receiptHandle);
+      return again.length;
     },
     async passToTheNext() {
       await world.clock.advance((world.queue.nextVisibleAtMs() ?? 0) - world.clock.nowMs());
@@ -64,17 +58,14 @@ function aGrave({ script = {}, receives = 200 }: { readonly script?: ScriptText;
 }
 
 function failing(world: MemoryWorld, down: ReadonlySet<string>): World {
-  const guard = <Port extends object>(port: Port): Port =>
-    new Proxy(port, {
-      get(target, verb, receiver) {
-        const value: unknown = Reflect.get(target, verb, receiver);
-        if (typeof value !== "function" || !down.has(String(verb))) return value;
-        return async () => Promise.reject(Object.assign(new Error("down"), { name: "TimeoutError" }));
-      },
-    });
-  const { jobs, queue, outbox, announcer, objects } = world;
-  const guarded: Verbs = { jobs: guard(jobs), queue: guard(queue), outbox: guard(outbox), announcer: guard(announcer) };
-  return { ...world, ...guarded, objects: guard(objects) } as World;
+  const isDown = (verb: string) => down.has(verb);
+  const { jobs, queue, announcer } = world;
+  return {
+    ...world,
+    jobs: frail(jobs, isDown),
+    queue: frail(queue, isDown),
+    announcer: frail(announcer, isDown),
+  };
 }
 
 describe("a message that SQS gave up", () => {
@@ -288,9 +279,8 @@ describe("when something below fails", () => {
     expect(grave.world.queue.parked).toMatchObject([{ reason: "dead_lettered" }]);
     const { queue } = grave.world.outbox;
     const { clock } = grave.world;
-    const stored = storeReplies({ config, world: { ...grave.world, queue } }, queue.receive(), clock.nowMs() + 30_000);
-    await clock.runUntil(() => grave.reply() !== undefined);
-    expect(await stored).toEqual([]);
+    const store = { config, world: { ...grave.world, queue } };
+    expect(await passing(clock, storeReplies(store, queue.receive(), clock.nowMs() + 30_000))).toEqual([]);
     expect(grave.reply()).toMatchObject({ error: { code: "dead_lettered" } });
   });
 

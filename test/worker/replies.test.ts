@@ -8,14 +8,14 @@ import type { World } from "../../lib/ports.ts";
 import { KeptReplies } from "../../lib/worker/kept-replies.ts";
 import { storeReplies } from "../../lib/worker/store-replies.ts";
 import { a, t0 } from "../a.ts";
-import { aService, config } from "./a-service.ts";
+import { aService, config, frail, passing } from "./a-service.ts";
 import type { Service } from "./a-service.ts";
 
 /** A port, or one verb of one. */
 type Below = "jobs" | "leases" | "outbox" | "objects" | "announcer" | "complete";
 
 /** A service whose ports fail as long as they are told to. */
-function frail(facts: Omit<NonNullable<Parameters<typeof aService>[0]>, "around"> = {}) {
+function aFrailService(facts: Omit<NonNullable<Parameters<typeof aService>[0]>, "around"> = {}) {
   const down = new Set<Below>();
   const service = aService({ ...facts, around: (world) => failing(world, down) });
   return { service, down, around: failing(service.world, down) };
@@ -23,17 +23,7 @@ function frail(facts: Omit<NonNullable<Parameters<typeof aService>[0]>, "around"
 
 function failing(world: MemoryWorld, down: ReadonlySet<Below>): World {
   const isDown = (name: string) => [...down].some((below) => below === name);
-  const guard = <Port extends object>(name: Below, port: Port): Port =>
-    new Proxy(port, {
-      get(target, verb, receiver) {
-        const value: unknown = Reflect.get(target, verb, receiver);
-        if (typeof value !== "function") return value;
-        return async (...args: unknown[]): Promise<unknown> => {
-          if (isDown(name) || isDown(String(verb))) throw Object.assign(new Error("down"), { name: "TimeoutError" });
-          return Reflect.apply(value, target, args);
-        };
-      },
-    });
+  const guard = <Port extends object>(name: Below, port: Port) => frail(port, (verb) => isDown(name) || isDown(verb));
   return {
     ...world,
     jobs: guard("jobs", world.jobs),
@@ -55,13 +45,9 @@ async function store({ world }: Service, seen: World = world, invocationsMax = 5
     }
     if (invocations === invocationsMax) throw new Error(`not empty after ${invocations} invocations`);
     const received = queue.receive();
-    let again: readonly string[] | undefined;
     const replyStore = { config, world: { ...seen, queue } };
-    void storeReplies(replyStore, received, world.clock.nowMs() + 30_000).then((ids) => {
-      again = ids;
-    });
-    await world.clock.runUntil(() => again !== undefined);
-    for (const { messageId, receiptHandle } of received) if (!again?.includes(messageId)) queue.delete(receiptHandle);
+    const again = await passing(world.clock, storeReplies(replyStore, received, world.clock.nowMs() + 30_000));
+    for (const { messageId, receiptHandle } of received) if (!again.includes(messageId)) queue.delete(receiptHandle);
   }
 }
 
@@ -76,7 +62,7 @@ const long = (bytes: number): ScriptText => ({
 
 describe("an answer that the job table cannot take", () => {
   test("is in the replies queue before its message goes, and is stored when the table is back", async () => {
-    const { service, down } = frail({ script: { latency: 2_000 } });
+    const { service, down } = aFrailService({ script: { latency: 2_000 } });
     service.send();
     service.world.clock.after(1_000, () => down.add("jobs"));
     expect(await service.invoke()).toEqual([]);
@@ -91,7 +77,7 @@ describe("an answer that the job table cannot take", () => {
   });
 
   test("is tried every 5 s for as long as the table is away", async () => {
-    const { service, down, around } = frail({ script: { latency: 2_000 } });
+    const { service, down, around } = aFrailService({ script: { latency: 2_000 } });
     service.send();
     service.world.clock.after(1_000, () => down.add("jobs"));
     await service.invoke();
@@ -102,7 +88,7 @@ describe("an answer that the job table cannot take", () => {
 
   test("is never asked for again over a minute without DynamoDB, whichever moment of the attempts it begins at", async () => {
     for (let downAtMs = 500; downAtMs < 16_000; downAtMs += 1_500) {
-      const { service, down } = frail({ lane: "bulk", script: { latency: 15_000 } });
+      const { service, down } = aFrailService({ lane: "bulk", script: { latency: 15_000 } });
       for (let jobs = 1; jobs <= 10; jobs += 1) service.send({ jobId: `j-${jobs}` });
       service.world.clock.after(downAtMs, () => down.add("jobs").add("leases"));
       service.world.clock.after(downAtMs + 60_000, () => down.clear());
@@ -120,7 +106,7 @@ describe("an answer that the job table cannot take", () => {
   });
 
   test("is safe before the invocation ends that the bell catches with it in hand", async () => {
-    const { service, down } = frail({ script: { latency: 24_000 } });
+    const { service, down } = aFrailService({ script: { latency: 24_000 } });
     service.send();
     service.world.clock.after(23_000, () => down.add("jobs"));
     expect(await service.invoke({ timeoutMs: 30_000 })).toEqual([]);
@@ -133,7 +119,7 @@ describe("an answer that the job table cannot take", () => {
 
   test("and that no row can hold waits in the replies queue for S3", async () => {
     const tooBig = 400_000;
-    const { service, down, around } = frail({ script: long(tooBig) });
+    const { service, down, around } = aFrailService({ script: long(tooBig) });
     const { jobs } = around;
     const strict: World = {
       ...around,
@@ -160,7 +146,7 @@ function refuseOver(bytes: number, reply: string): Promise<never> | undefined {
 
 describe("an answer that SQS cannot take either", () => {
   const paid = async (script: ScriptText = { latency: 2_000 }) => {
-    const it = frail({ script });
+    const it = aFrailService({ script });
     it.service.send();
     it.service.world.clock.after(1_000, () => it.down.add("jobs").add("outbox"));
     expect(await it.service.invoke()).toHaveLength(1);
@@ -239,7 +225,7 @@ describe("an answer that SQS cannot take either", () => {
   });
 
   test("is the answer although the job's time has run out meanwhile", async () => {
-    const { service, down } = frail({ script: { latency: 2_000 } });
+    const { service, down } = aFrailService({ script: { latency: 2_000 } });
     service.send({ deadlineAt: t0 + 20_000 });
     service.world.clock.after(1_000, () => down.add("jobs").add("outbox"));
     await service.invoke();
@@ -249,7 +235,7 @@ describe("an answer that SQS cannot take either", () => {
   });
 
   test("is sent to the replies queue until the bell, and no longer", async () => {
-    const { service, around } = frail();
+    const { service, around } = aFrailService();
     const begun: number[] = [];
     const slow: World["outbox"] = {
       async send(message) {
@@ -268,7 +254,7 @@ describe("an answer that SQS cannot take either", () => {
   });
 
   test("is kept although SQS never says that it cannot take it", async () => {
-    const { service, around, down } = frail({ script: { latency: 2_000 } });
+    const { service, around, down } = aFrailService({ script: { latency: 2_000 } });
     const hung: World = { ...around, outbox: { send: () => new Promise(() => undefined) } };
     const worker = createMemoryWorker(hung, config, "bg");
     service.send();
@@ -287,7 +273,7 @@ describe("an answer that SQS cannot take either", () => {
   });
 
   test("and that is too big for a message waits for S3, and no other waits for it", async () => {
-    const { service, down } = frail();
+    const { service, down } = aFrailService();
     const { kept } = service.worker;
     for (const [jobId, bytes] of [
       ["big", sqsMessageBytesMax],
@@ -359,7 +345,7 @@ describe("a container's memory of replies", () => {
   });
 
   test("that went is told, and its job is asked again", async () => {
-    const { service, down } = frail({ script: { latency: 2_000 } });
+    const { service, down } = aFrailService({ script: { latency: 2_000 } });
     service.send();
     service.world.clock.after(1_000, () => down.add("jobs").add("outbox"));
     await service.invoke();

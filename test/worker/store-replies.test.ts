@@ -6,7 +6,7 @@ import { createMemoryWorld } from "../../lib/memory/world.ts";
 import { storeReplies } from "../../lib/worker/store-replies.ts";
 import type { ReplyStore } from "../../lib/worker/store-replies.ts";
 import { a, t0 } from "../a.ts";
-import { config } from "./a-service.ts";
+import { config, passing } from "./a-service.ts";
 
 const down = () => Promise.reject(Object.assign(new Error("down"), { name: "TimeoutError" }));
 
@@ -29,12 +29,8 @@ function aStore(around: (store: ReplyStore["world"]) => Partial<ReplyStore["worl
     /** One invocation with all that is visible; answers the bodies that come again. */
     async invoke(timeoutMs = 30_000) {
       const received = world.outbox.queue.receive();
-      let again: readonly string[] | undefined;
-      void storeReplies(store, received, world.clock.nowMs() + timeoutMs).then((ids) => {
-        again = ids;
-      });
-      await world.clock.runUntil(() => again !== undefined);
-      const comes = (messageId: string) => again?.includes(messageId) === true;
+      const again = await passing(world.clock, storeReplies(store, received, world.clock.nowMs() + timeoutMs));
+      const comes = (messageId: string) => again.includes(messageId);
       for (const { messageId, receiptHandle } of received)
         if (!comes(messageId)) world.outbox.queue.delete(receiptHandle);
       return received.filter(({ messageId }) => comes(messageId)).map(({ body }) => body);

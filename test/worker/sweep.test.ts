@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest";
 import { claimGraceMs, holdMs, sweepEveryMs, sweepLateMs } from "../../lib/core/limits.ts";
 import type { ReplyTo } from "../../lib/core/reply-to.ts";
 import { replyTtlS } from "../../lib/core/reply.ts";
-import { sweepShardOf } from "../../lib/core/sweep.ts";
+import { sweepShardOf, sweepShards } from "../../lib/core/sweep.ts";
 import { noProgress } from "../../lib/core/claim.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import { createMemoryWorker, createMemoryWorld } from "../../lib/memory/world.ts";
 import type { World } from "../../lib/ports.ts";
 import { sweep } from "../../lib/worker/sweep.ts";
 import { a, t0 } from "../a.ts";
-import { aService, config } from "./a-service.ts";
+import { aService, config, frail, passing } from "./a-service.ts";
 
 const queue: ReplyTo = { kind: "sqs", queueUrl: "https://sqs.us-west-2.amazonaws.com/1/done" };
 const token: ReplyTo = { kind: "taskToken", token: "AAAA" };
@@ -25,23 +25,12 @@ const answered = (facts: Parameters<typeof a.row>[0] = {}) =>
 function aSweeper(nowMs = lateMs + 1) {
   const world = createMemoryWorld({ startMs: nowMs, lane: "bg" });
   const down = new Map<string, RegExp>();
-  const guard = <Port extends object>(port: Port): Port =>
-    new Proxy(port, {
-      get(target, verb, receiver) {
-        const value: unknown = Reflect.get(target, verb, receiver);
-        if (typeof value !== "function") return value;
-        return async (...args: unknown[]): Promise<unknown> => {
-          if (down.get(String(verb))?.test(JSON.stringify(args)) === true)
-            throw Object.assign(new Error("down"), { name: "TimeoutError" });
-          return Reflect.apply(value, target, args);
-        };
-      },
-    });
+  const isDown = (verb: string, args: readonly unknown[]) => down.get(verb)?.test(JSON.stringify(args)) === true;
   const sweeper = {
     config,
     name: "sweeper-1",
     version: "7",
-    world: { ...world, jobs: guard(world.jobs), announcer: guard(world.announcer) },
+    world: { ...world, jobs: frail(world.jobs, isDown), announcer: frail(world.announcer, isDown) },
   };
   return {
     world,
@@ -53,11 +42,8 @@ function aSweeper(nowMs = lateMs + 1) {
       return reply === undefined ? undefined : (JSON.parse(reply) as object);
     },
     sweep: async (timeoutMs = 120_000, around: Partial<World> = {}) => {
-      let isOver = false;
       const seen = { ...sweeper, world: { ...sweeper.world, ...around } };
-      const swept = sweep(seen, world.clock.nowMs() + timeoutMs).then(() => (isOver = true));
-      await world.clock.runUntil(() => isOver);
-      await swept;
+      await passing(world.clock, sweep(seen, world.clock.nowMs() + timeoutMs));
       const last = world.noted.at(-1);
       return last?.kind === "swept" ? { due: last.due, ended: last.ended } : undefined;
     },
@@ -133,11 +119,8 @@ describe("a job whose message is gone", () => {
     await service.invoke();
     const { clock } = service.world;
     await clock.advance(3_600_000 + sweepLateMs + 1);
-    let isOver = false;
-    void sweep({ config, world: service.world, name: "sweeper-1", version: "7" }, clock.nowMs() + 120_000).then(
-      () => (isOver = true),
-    );
-    await clock.runUntil(() => isOver);
+    const sweeper = { config, world: service.world, name: "sweeper-1", version: "7" };
+    await passing(clock, sweep(sweeper, clock.nowMs() + 120_000));
     const before = service.reply();
     expect(before).toMatchObject({ error: { code: "deadline_exceeded" } });
     await service.drain();
@@ -263,7 +246,23 @@ describe("a sweep", () => {
     expect((await look())?.ended).toBe(ids.filter((jobId) => sweepShardOf(jobId) !== "3").length);
   });
 
-  test("ends before its invocation, whatever hangs, and the next one begins elsewhere", async () => {
+  test("begins with another shard than the last: none is always the one that there was no time for", async () => {
+    const { sweep: look, world } = aSweeper();
+    const begun = new Set<string>();
+    for (let sweeps = 0; sweeps < 100; sweeps += 1) {
+      const shards: string[] = [];
+      const readDue: World["jobs"]["readDue"] = async (shard) => {
+        shards.push(shard);
+        return { due: [], next: undefined };
+      };
+      await look(120_000, { jobs: { ...world.jobs, readDue } });
+      expect(shards.toSorted()).toEqual(sweepShards.toSorted());
+      begun.add(shards[0] ?? "");
+    }
+    expect(begun).toEqual(new Set(sweepShards));
+  });
+
+  test("ends before its invocation, whatever hangs", async () => {
     const { put, sweep: look, world } = aSweeper();
     for (let index = 0; index < 40; index += 1) put(waiting({ jobId: `job-${index}` }));
     const startedAtMs = world.clock.nowMs();
