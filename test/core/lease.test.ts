@@ -1,6 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { holderStopsAtMs, isReclaimable, laneCap, onRefused, pageCap, pageCount } from "../../lib/core/lease.ts";
+import {
+  headFields,
+  holderStopsAtMs,
+  isReclaimable,
+  laneCap,
+  onRefused,
+  pageCap,
+  pageCount,
+} from "../../lib/core/lease.ts";
 import type { OnRefused, Page } from "../../lib/core/lease.ts";
 import { leasesPerPage } from "../../lib/core/limits.ts";
 import { t0 } from "../a.ts";
@@ -109,3 +117,6 @@ describe("the verdict on the page that refused", () => {
   ];
   test.each(rows)("%s", (_says, page, ids, cap, verdict) => expect(onRefused(page, ids, cap, t0)).toEqual(verdict));
 });
+
+test("a head has its fields for good: rows that were written bear them", () =>
+  expect(headFields).toEqual(["lim", "cutAtMs", "cutFrom", "raisedAtMs", "pausedUntilMs"]));
