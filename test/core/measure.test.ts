@@ -98,6 +98,43 @@ describe("an event adds to the metrics", () => {
       { ...tags, kind: "replied", status: "succeeded", totalMs: 9, sleptMs: 0, leaseWaitMs: 0, fallbackUsed: true },
       ["JobsSucceeded{bg} 1", "TotalMs{bg} 9", "SleptMs{bg} 0", "FallbackUsed{bg} 1"],
     ],
+    [
+      "a job that fails without a code has none to show",
+      { ...tags, kind: "replied", status: "failed", totalMs: 9, sleptMs: 0, leaseWaitMs: 0, fallbackUsed: false },
+      ["JobsFailed{bg} 1", "TotalMs{bg} 9", "SleptMs{bg} 0"],
+    ],
+    [
+      "a job that came too late shows none, for there is but one",
+      {
+        ...tags,
+        kind: "replied",
+        status: "expired",
+        code: "deadline_exceeded",
+        totalMs: 9,
+        sleptMs: 0,
+        leaseWaitMs: 0,
+        fallbackUsed: false,
+      },
+      ["JobsExpired{bg} 1", "TotalMs{bg} 9", "SleptMs{bg} 0"],
+    ],
+    [
+      "nor does one that was cancelled",
+      { ...tags, kind: "replied", status: "cancelled", totalMs: 9, sleptMs: 0, leaseWaitMs: 0, fallbackUsed: false },
+      ["JobsCancelled{bg} 1", "TotalMs{bg} 9", "SleptMs{bg} 0"],
+    ],
+    [
+      "a reply that could not be stored",
+      { ...tags, kind: "reply-store-failed", error: "X" },
+      ["ReplyStoreFailures{bg} 1"],
+    ],
+    [
+      "reclaimed leases are counted each",
+      { ...at, kind: "lease-reclaimed", count: 3 },
+      ["LeasesReclaimed{bg fast west} 3"],
+    ],
+    ["a limit is cut", { ...at, kind: "limit-cut", from: 20, to: 18 }, ["LimitCuts{bg fast west} 1"]],
+    ["and raised", { ...at, kind: "limit-raised", from: 18, to: 19 }, ["LimitRaises{bg fast west} 1"]],
+    ["what has no model is shown without one", { lane: "bg", kind: "lease-lost" }, ["LeasesLost{bg} 1"]],
     ["a lost lease is counted", { ...at, kind: "lease-lost" }, ["LeasesLost{bg fast west} 1"]],
     [
       "an invocation tells what it billed for waiting",
