@@ -8,6 +8,7 @@ import {
   leaseAsks,
   ledgerKind,
   ledgersOf,
+  neverAdmitted,
   sharedLimits,
   wantedBy,
 } from "../../lib/core/ledgers.ts";
@@ -224,6 +225,20 @@ describe("the charge of an attempt", () => {
     expect(wanted(33).asks.at(-1)?.ledger).toBe("operation:o");
     expect(wanted(33).charge).toEqual({ tokens: 0, quota });
   });
+  test("is not borne by another's take, though that has one page", () => {
+    const config = aConfig({ targets: [[40]], operations: { o: 5 } });
+    const { asks, charge } = wantedBy(
+      a.job({ operation: "o" }),
+      { ...stepOn(config), quota },
+      { inputTokens: 1 },
+      config,
+    );
+    expect(bearers({ target: "m@a", asks })).toEqual([
+      ["operation:o", false],
+      ["m@a", false],
+    ]);
+    expect(charge).toBeDefined();
+  });
   test("is the same either way", () => expect(chargeOf(wanted(32))).toEqual(chargeOf(wanted(33))));
 });
 
@@ -257,4 +272,23 @@ describe("an attempt sets aside", () => {
     expect(wanted({ modelId: "us.anthropic.claude-sonnet-4-6", tokensPerMinute: 9_000 })?.tokens).toBe(2_000);
     expect(wanted(behind)?.tokens).toBe(2_000);
   });
+});
+
+test("what names no operation and no group is in none, be one called undefined", () =>
+  expect(asked({ targets: [[40], [9, "undefined"]], operations: { undefined: 5 }, groups: { undefined: 6 } })).toEqual([
+    "m@a 40",
+  ]));
+
+describe("a ceiling that never fits a minute's quota is told", () => {
+  const place = { modelId: "us.amazon.nova-lite-v1:0", region: "us-west-2", limit: { start: 1, max: 9 } };
+  test.each<[says: string, quota: { readonly tokensPerMinute?: number }, paths: string[]]>([
+    ["where it is the quota", { tokensPerMinute: 4_096 }, ["models.m.targets.a.maxTokens"]],
+    ["and more so where it is above", { tokensPerMinute: 4_095 }, ["models.m.targets.a.maxTokens"]],
+    ["not where a token is left for the prompt", { tokensPerMinute: 4_097 }, []],
+    ["nor where nobody counts", {}, []],
+  ])("%s", (_says, quota, paths) =>
+    expect(
+      neverAdmitted(a.config({ models: { m: { targets: { a: { ...place, maxTokens: 4_096, ...quota } } } } })),
+    ).toEqual(paths),
+  );
 });
