@@ -3,6 +3,7 @@ import {
   afterComplete,
   afterExtend,
   afterGiveBack,
+  afterStoreReply,
   crashesOf,
   noProgress,
   releaseVerdict,
@@ -42,6 +43,11 @@ describe("a claim that was taken", () => {
   test("is judged by the time at which the answer came, because the deadline may pass on the wire", () => {
     const late = verdict({ kind: "taken", row: a.row() }, a.claimAsk({ deadlineAtMs: t0 + 5 }), t0 + 5);
     expect(late.kind).toBe("expired");
+  });
+
+  test("is ours whatever the row says of its holder", () => {
+    const row = a.row({ holder: "?" });
+    expect(verdict({ kind: "taken", row }, a.claimAsk(), t0)).toMatchObject({ kind: "run", claim });
   });
 
   test("tells how often the job crashed", () => {
@@ -91,7 +97,15 @@ describe("a claim that was refused", () => {
 
   test("by a running row that does not say until when is held for good", () => {
     const { heldUntilMs: _, ...row } = a.row(others);
-    expect(verdict({ kind: "refused", row }, a.claimAsk({ nowMs: t0 + 1e12 }), t0 + 1e12)).toEqual({ kind: "held" });
+    expect(verdict({ kind: "refused", row }, a.claimAsk({ nowMs: t0 + 1e12 }), t0 + 1e12)).toStrictEqual({
+      kind: "held",
+    });
+  });
+
+  test("by a requeue is not in the way of one who may come early", () => {
+    const row = a.row({ state: "queued", notBeforeMs: t0 + 1 });
+    const ask = a.claimAsk({ early: true });
+    expect(verdict({ kind: "refused", row }, ask, t0)).toEqual({ kind: "again", why: "late-copy" });
   });
 
   test("by a row that went meanwhile comes again", () => {
@@ -136,6 +150,11 @@ describe("a write that the row refused its holder", () => {
     ["given back by the next", { state: "queued", fence: 2, holder: "holder-2" }, "lost", "lost", "lost"],
     ["overtaken", { fence: 2, holder: "holder-2" }, "lost", "lost", "lost"],
     ["overtaken by one of our name", { fence: 2 }, "lost", "lost", "lost"],
+    ["held under our fence by another name", others, "lost", "lost", "lost"],
+    ["given back under our fence by another name", { ...others, state: "queued" }, "lost", "lost", "lost"],
+    ["given back by one of our name", { fence: 2, state: "queued" }, "lost", "lost", "lost"],
+    ["ended without a reply", { state: "ended" }, "lost", "lost", "lost"],
+    ["answered, though it never ended", { reply }, "lost", "done", "stored"],
     ["ended with our reply", { state: "ended", reply }, "lost", "done", "stored"],
     ["ended with another's reply", { state: "ended", reply: "another" }, "lost", "done", "done"],
   ];
@@ -168,4 +187,27 @@ test("progress is storable whatever was counted, and carries nothing else", () =
     providerMs: Infinity,
   };
   expect(storable(progress)).toEqual({ ...noProgress, sleptMs: 2, providerMs: Number.MAX_SAFE_INTEGER });
+});
+
+test("a release that a row without content refused counts: it tells of no other job", () => {
+  const { contentHash: _, ...row } = a.row({ state: "queued", releases: 3 });
+  expect(releaseVerdict({ kind: "refused", row }, a.claimAsk())).toEqual({ kind: "counted", releases: 3 });
+});
+
+describe("a reply out of the replies queue that was refused", () => {
+  const { contentHash: _, ...unknown } = a.row({ state: "ended", reply });
+  test.each<[says: string, row: JobRow | undefined, kind: string]>([
+    ["by a row that went comes again", undefined, "again"],
+    ["by a job that goes on comes again", a.row(), "again"],
+    ["by other content is a conflict", a.row({ contentHash: "h-2" }), "conflict"],
+    ["by other content with a reply too", a.row({ contentHash: "h-2", reply }), "conflict"],
+    ["by a reply is done", a.row({ state: "ended", reply }), "done"],
+    ["by a reply to nobody knows what is done too", unknown, "done"],
+  ])("%s", (_says, row, kind) => expect(afterStoreReply(row, "h-1").kind).toBe(kind));
+});
+
+test("a job that nobody has touched has used up nothing", () => {
+  const { usage, ...counts } = noProgress;
+  expect(Object.values(counts)).toEqual(Array.from({ length: 9 }, () => 0));
+  expect(Object.values(usage)).toEqual(Array.from({ length: 5 }, () => 0));
 });
