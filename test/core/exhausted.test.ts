@@ -383,6 +383,43 @@ describe("an error tells the person who reads it at night what happened, where, 
     ],
   ])("%s", (_says, tried, message) => expect(messageOf(tried)).toBe(message));
 
+  test.each<[says: string, tried: StepOutcome[], message: string]>([
+    [
+      "targets that an operator has taken out",
+      [out()],
+      "an operator has taken out every target that could serve the job: fast-text@us-west-2 taken out; bring one back, or send the job again later",
+    ],
+    [
+      "a pause that a lease met, and a lack of headroom",
+      [unleased(60_000), noHeadroom(b)],
+      "no step had room: fast-text@us-west-2 paused, fast-text@us-east-1 no headroom; raise the targets' limits or quotas, or send the job again with a later deadline",
+    ],
+    [
+      "a refusal without words",
+      [failed("fatal", { name: "ValidationException", status: 400 })],
+      "fast-text@us-west-2 refused the request: ValidationException (400); correct the params and send them under a new jobId",
+    ],
+  ])("%s", (_says, tried, message) => expect(messageOf(tried, { ...rt, walk: 3 })).toBe(message));
+
+  test.each<[says: string, tried: StepOutcome[], kind: string]>([
+    ["a full limit is a want of capacity", [full()], "capacity"],
+    ["so is a prompt above every quota", [above()], "capacity"],
+    ["a throttle is one", [failed("throttled")], "throttled"],
+    ["an open breaker is one", [open(60_000)], "breaker"],
+    ["targets that are out are the targets'", [out()], "target"],
+    ["a cut is a target that hung", [cut], "hung"],
+  ])("%s, by its kind", (_says, tried, kind) =>
+    expect(exhausted(tried, { ...calm, ...rt, walk: 3, deadlineLeftMs: 9_000 })).toMatchObject({
+      kind: "fail",
+      error: { kind },
+    }),
+  );
+
+  test("the wait that a server told is counted from when it was", () =>
+    expect(
+      exhausted([failed("transient", { retryAfterMs: 5_000 })], { ...calm, nowMs: t0 + 2_000, deadlineLeftMs: 9_000 }),
+    ).toMatchObject({ kind: "fail", error: { retryAfterMs: 3_000 } }));
+
   test("a single failure that ends a job has an error of its own", () => {
     const kinds: FailureKind[] = ["throttled", "daily", "not-ready", "transient", "hung", "target", "context", "fatal"];
     const errors = kinds.map((kind) => errorOf({ kind, name: "X", retryAfterMs: 7 }, a));
