@@ -239,7 +239,8 @@ function paramsOf(value: Json): Params | undefined {
 
 function paramsRefOf(value: Json): Params | undefined {
   if (typeof value !== "string") return undefined;
-  const [, bucket = "", key = ""] = /^s3:\/\/([^/]+)\/(.+)$/s.exec(value) ?? [];
+  // mutant: `""` → `"mutant"`: without a match the other one is empty, and no place.
+  const [, bucket = "", key = ""] = /^s3:\/\/([^/]+)\/(.+)/s.exec(value) ?? [];
   return isS3Place(bucket, key) ? { kind: "ref", bucket, key } : undefined;
 }
 
@@ -252,6 +253,8 @@ function instantOf(value: Json): number | undefined {
 /** NaN: no such instant. `Date.parse` alone takes the 30th of February for the 2nd of March, and local times. */
 function iso8601Ms(value: string): number {
   const [, year, month, day] =
+    // mutant: without `^`: what Date.parse reads begins with the year, too.
+    // mutant: without `$`: and ends with the zone.
     /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/.exec(value) ?? [];
   const dayMs = Date.UTC(Number(year), Number(month) - 1, Number(day));
   return new Date(dayMs).getUTCDate() === Number(day) ? Date.parse(value) : Number.NaN;

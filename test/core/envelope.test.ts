@@ -1,12 +1,12 @@
 import { fc } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../lib/core/config.ts";
-import { checkAgainst, encode, metadataLengthMax, readEnvelope } from "../../lib/core/envelope.ts";
+import { checkAgainst, encode, meansToBeEnvelope, metadataLengthMax, readEnvelope } from "../../lib/core/envelope.ts";
 import type { Envelope, Params } from "../../lib/core/envelope.ts";
 import { isAllowed } from "../../lib/core/reply-to.ts";
 import type { ReplyTo } from "../../lib/core/reply-to.ts";
 import { jsonLevelsMax, parseJson } from "../../lib/core/json.ts";
-import type { Json } from "../../lib/core/json.ts";
+import type { Json, JsonObject } from "../../lib/core/json.ts";
 import { a } from "../a.ts";
 import { arbitraryEnvelope } from "../arbitrary.ts";
 
@@ -36,6 +36,12 @@ describe("a field reads as what it means", () => {
     ],
     ["metadata is strings", { metadata: { k: "v", "": "" } }, { metadata: { k: "v", "": "" } }],
     [
+      "up to its longest",
+      { metadata: { k: "x".repeat(metadataLengthMax - 8) } },
+      { metadata: { k: "x".repeat(metadataLengthMax - 8) } },
+    ],
+    ["a deadline may be as late as a Date", { deadlineAt: 8.64e15 }, { deadlineAtMs: 8.64e15 }],
+    [
       "the reply may go to a queue",
       { replyTo: { sqs: "https://sqs.example/1/q" } },
       { replyTo: { kind: "sqs", queueUrl: "https://sqs.example/1/q" } },
@@ -55,7 +61,7 @@ describe("a field reads as what it means", () => {
     ["any field that is allowed once may be undefined", { lane: undefined, replyTo: undefined }, {}],
   ];
   test.each(rows)("%s", (_says, facts, envelope) =>
-    expect(readEnvelope({ ...json, ...facts })).toEqual({ kind: "envelope", envelope: { ...bare, ...envelope } }),
+    expect(readEnvelope({ ...json, ...facts })).toStrictEqual({ kind: "envelope", envelope: { ...bare, ...envelope } }),
   );
 
   test.each(["a/b c.json", "k", "two\nlines", "世/é+%20"])("params may lie in S3 instead, under %o", (key) => {
@@ -108,6 +114,7 @@ describe("a field that is wrong is named, with what it must be", () => {
       "s3://bucket/",
       "s3:///key",
       "https://bucket/key",
+      "see s3://bucket/key",
       7,
       null,
       { bucket: "b" },
@@ -148,7 +155,13 @@ describe("a field that is wrong is named, with what it must be", () => {
       { sqs: "arn:aws:sqs:us-east-1:1:q" },
       { sqs: 7 },
       { sns: "t" },
+      { sns: "see arn:aws:sns:us-east-1:1:t" },
+      { sns: "arn:aws:sns:us-east-1:1:t or so" },
+      { sqs: "see https://a/1/q" },
+      { sqs: "https://a/1/q or so" },
       { eventBus: "" },
+      { eventBus: "?default" },
+      { eventBus: "default?" },
       { taskToken: "" },
       { taskToken: "x".repeat(2049) },
       { taskToken: "t", heartbeatSeconds: 0 },
@@ -201,6 +214,10 @@ describe("an unknown field is refused by its name, with the one that was meant",
     [{ modelId: "m" }, "modelId", "modelId is no field; did you mean model?"],
     [{ deadline: 1 }, "deadline", "deadline is no field; did you mean deadlineAt?"],
     [{ messages: [] }, "messages", "messages is no field; did you mean params.messages?"],
+    [{ system: [] }, "system", "system is no field; did you mean params.system?"],
+    [{ inferenceConfig: {} }, "inferenceConfig", "inferenceConfig is no field; did you mean params.inferenceConfig?"],
+    [{ tool_config: {} }, "tool_config", "tool_config is no field; did you mean params.toolConfig?"],
+    [{ replyTo: { lanes: "rt" } }, "replyTo.lanes", "replyTo.lanes is no field; leave it out"],
     [{ TaskToken: "t" }, "TaskToken", "TaskToken is no field; did you mean replyTo.taskToken?"],
     [{ replyTo: { sqz: "u" } }, "replyTo.sqz", "replyTo.sqz is no field; did you mean replyTo.sqs?"],
     [{ replyTo: { sqs: "https://a/1/q", mail: "m" } }, "replyTo.mail", "replyTo.mail is no field; leave it out"],
@@ -373,3 +390,18 @@ describe("against a deployment's config", () => {
 
   test("an envelope that wants neither passes", () => expect(checkAgainst(a.envelope(), config)).toBeUndefined());
 });
+
+describe("an object means to be an envelope", () => {
+  test.each<[says: string, value: JsonObject, means: boolean]>([
+    ["by its jobId", { jobId: 7 }, true],
+    ["by a model with an op", { model: "m", op: "shout" }, true],
+    ["with params", { model: "m", params: 1 }, true],
+    ["or with their place", { model: "m", paramsRef: "" }, true],
+    ["not by a model alone", { model: "m", lane: "rt" }, false],
+    ["nor without one", { op: "converse", params: {} }, false],
+    ["nor by a jobId that is an attribute's map", { jobId: { Type: "String", Value: "j" } }, false],
+  ])("%s", (_says, value, means) => expect(meansToBeEnvelope(value)).toBe(means));
+});
+
+test("what an envelope does not have is not written", () =>
+  expect(JSON.parse(encode(bare))).toEqual({ ...json, fallback: "default", metadata: {} }));
