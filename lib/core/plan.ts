@@ -62,12 +62,12 @@ export function plan(job: Planned, config: Config): Plan {
 }
 
 function followers({ model, fallback }: Planned, config: Config): Entry[] {
-  const { model: alias, target } = stepParts(model);
+  const { model: alias } = stepParts(model);
   const chain = (own(config.models, alias)?.fallback ?? []).map((entry) =>
     typeof entry === "string" ? { step: entry } : entry,
   );
   if (fallback === "none") return [];
-  if (fallback === "default") return target === undefined ? chain : [{ step: alias }, ...chain];
+  if (fallback === "default") return [{ step: alias }, ...chain];
   return fallback.map((step) => asConfigured(step, chain));
 }
 
@@ -196,6 +196,7 @@ function tooLong(step: Step, { need, stepsAfter, tooLongFor, walk }: StepFacts):
   if (need.inputTokens + maxTokens <= contextWindow) return undefined;
   if (need.counted === true) return { kind: "prompt-too-long", estimated: false };
   if (walk > 1) return undefined;
+  // mutant: `0` → `1`: no window is as small as that.
   const larger = stepsAfter.some((later) => (later.contextWindow ?? 0) > contextWindow && serves(later, need));
   return larger ? { kind: "prompt-too-long", estimated: true } : undefined;
 }
@@ -205,6 +206,7 @@ function serves(step: Step, { op, features }: Need): boolean {
 }
 
 export function needOf(op: Op, params: JsonObject): Need {
+  // mutant: `""` → `"mutant"`: it is no model's id either.
   const path = op === "invoke_model" ? ceilingPath(params, "") : (["inferenceConfig", "maxTokens"] as const);
   const maxTokens = path && numberAt(params, path);
   return {
@@ -280,6 +282,7 @@ function capped(params: JsonObject, [key, ...path]: Path, ceiling: number): Json
   const [next, ...rest] = path;
   const inner = params[key];
   if (next === undefined) return { ...params, [key]: typeof inner === "number" ? Math.min(inner, ceiling) : ceiling };
+  // mutant: without `...rest`: no ceiling lies deeper than two levels, yet.
   return { ...params, [key]: capped(isObject(inner) ? inner : {}, [next, ...rest], ceiling) };
 }
 

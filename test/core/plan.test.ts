@@ -88,6 +88,7 @@ describe("a job is planned", () => {
             maxTokens: 4_096,
             contextWindow: 300_000,
             typicalMs: 3_000,
+            countTokens: true,
             price: { inputPerMTok: 0.06, outputPerMTok: 0.24 },
             ops: ["converse"],
             lacks: ["documents"],
@@ -110,6 +111,7 @@ describe("a job is planned", () => {
           maxTokens: 4_096,
           contextWindow: 300_000,
           typicalMs: 3_000,
+          countTokens: true,
           price: { inputPerMTok: 0.06, outputPerMTok: 0.24 },
           ops: ["converse"],
           lacks: ["documents"],
@@ -121,7 +123,18 @@ describe("a job is planned", () => {
   });
 
   test("on any operation and feature, where the config says nothing of them", () =>
-    expect(firstStep({})).toEqual(a.step()));
+    expect(firstStep({})).toStrictEqual(a.step()));
+
+  test("with its overrides of the first time it is named", () =>
+    expect(
+      last({}, "", chained({ step: "smart-text@us-east-1", maxTokens: 10 }, { step: "smart-text", maxTokens: 20 })),
+    ).toMatchObject({ target: "us-west-2", maxTokens: 20 }));
+
+  test("with the overrides of the very step where the chain names its model too", () => {
+    const config = chained({ step: "smart-text", maxTokens: 20 }, { step: "smart-text@us-east-1", maxTokens: 10 });
+    expect(last({ fallback: ["smart-text@us-east-1"] }, "", config)?.maxTokens).toBe(10);
+    expect(last({ fallback: ["smart-text@us-west-2"] }, "", config)?.maxTokens).toBe(20);
+  });
 
   test("whatever a message names, without a crash and without a step twice", () =>
     fc.assert(
@@ -321,6 +334,8 @@ describe("a request needs", () => {
     expect(needOf("converse", text)).not.toHaveProperty("maxTokens");
     expect(needOf("converse", { inferenceConfig: { maxTokens: 500 } }).maxTokens).toBe(500);
     expect(needOf("invoke_model", { max_tokens: 500 }).maxTokens).toBe(500);
+    expect(needOf("converse", { max_tokens: 500 })).not.toHaveProperty("maxTokens");
+    expect(needOf("converse", { messages: [null, 7] }).features).toEqual([]);
     expect(needOf("invoke_model", {})).not.toHaveProperty("maxTokens");
   });
 });
