@@ -102,14 +102,22 @@ export class Arena {
   }
 
   /**
-   * Stops a worker of a lane that waits for Bedrock, and lets it go on when others have answered all that it had in hand.
-   * Of rt none: its function's timeout would come first.
+   * Stops a worker of a lane that waits for Bedrock, or has an answer that is not stored, and lets it go on when others
+   * have answered all that it had in hand. Of rt none: its function's timeout would come first.
    */
-  async freeze(lane: Exclude<Lane, "rt">): Promise<void> {
+  async freeze(lane: Exclude<Lane, "rt">, doing: "asking" | "storing"): Promise<void> {
     const lanes = new Map(this.#jobs.map((job) => [job.jobId, job.lane]));
-    const isAsking = (jobIds: readonly string[]) =>
-      this.inFlight().some(({ jobId = "" }) => lanes.get(jobId) === lane && jobIds.includes(jobId));
-    const worker = await this.#worker(isAsking);
+    const outcome = { asking: undefined, storing: "answered" }[doing];
+    const isAtIt = (jobIds: readonly string[]) =>
+      this.calls().some(
+        (call) =>
+          call.outcome === outcome &&
+          call.jobId !== undefined &&
+          lanes.get(call.jobId) === lane &&
+          jobIds.includes(call.jobId) &&
+          !this.#watch.replies.has(call.jobId),
+      );
+    const worker = await this.#worker(isAtIt);
     if (worker === undefined) return;
     const fromMs = Date.now();
     const jobIds = jobIdsOf(worker);
@@ -234,7 +242,6 @@ function endpointsOf({ dynamo, sqs, s3, bedrock }: Proxies): Endpoints {
   };
 }
 
-/** The copies of a message last: so they meet their job in all its stages. */
 async function sendAll(service: Service, { jobs, parkable = [] }: Plan): Promise<void> {
   const { s3, sqs } = service.clients;
   const Bucket = outputOf(service, "repliesBucketName");
@@ -242,10 +249,11 @@ async function sendAll(service: Service, { jobs, parkable = [] }: Plan): Promise
   const send = (lane: Lane, MessageBody: string) =>
     sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(service, lane), MessageBody }));
   for (const { body } of parkable) await send("bg", body);
-  const copies = Math.max(...jobs.map((job) => job.copies));
-  for (let copy = 0; copy < copies; copy++) {
-    for (const job of jobs.filter((one) => one.copies > copy)) await send(job.lane, bodyOf(job, Bucket));
+  for (const job of jobs) {
+    await send(job.lane, bodyOf(job, Bucket));
+    if (job.again === "at once") await send(job.lane, bodyOf(job, Bucket));
   }
+  for (const job of jobs) if (job.again === "at last") await send(job.lane, bodyOf(job, Bucket));
 }
 
 /** A worker that was killed while it did nothing ends no invocation. */

@@ -1,7 +1,7 @@
 import { describe, test } from "vitest";
 
 import { runChaos } from "./arena.ts";
-import { makeJobs, once } from "./jobs.ts";
+import { makeJobs } from "./jobs.ts";
 import { violations } from "./judge.ts";
 import { until } from "./seen.ts";
 
@@ -17,7 +17,7 @@ describe("without the queues", () => {
   });
 
   test("and the tables and S3, the container itself keeps what it was told", async ({ expect, ...context }) => {
-    const jobs = once(makeJobs(20, "kept", { meanMs: 6_000, sigma: 0.3 }));
+    const jobs = makeJobs(20, "kept", { meanMs: 6_000, sigma: 0.3 }, "each once");
     let inTheDark = 0;
     // The only worker of its lane gets its own messages back.
     const history = await runChaos({ jobs, environmentsMax: 1 }, context, async (arena) => {

@@ -2,7 +2,7 @@ import { describe, test } from "vitest";
 
 import type { CallRecord } from "../../lib/memory/bedrock-play.ts";
 import { runChaos } from "./arena.ts";
-import { makeJobs, once } from "./jobs.ts";
+import { makeJobs } from "./jobs.ts";
 import { violations } from "./judge.ts";
 import { until } from "./seen.ts";
 
@@ -12,7 +12,7 @@ describe("a minute without the tables", () => {
     ...context
   }) => {
     // While an answer waits in the replies queue, the copy of a message whose claim has lapsed may ask for another.
-    const jobs = once(makeJobs(30, "dark", { meanMs: 9_000, sigma: 0.5 }));
+    const jobs = makeJobs(30, "dark", { meanMs: 9_000, sigma: 0.5 }, "each once");
     let answered = 0;
     let sent = 0;
     const history = await runChaos({ jobs, environmentsMax: 2 }, context, async (arena) => {

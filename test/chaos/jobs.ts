@@ -1,6 +1,6 @@
 /** Jobs of every kind, each with the script that Bedrock plays for it and the end that it must come to. */
 import type { Lane } from "../../lib/core/lane.ts";
-import type { Rule, ScriptText } from "../../lib/memory/bedrock-script.ts";
+import type { Latency, ScriptText } from "../../lib/memory/bedrock-script.ts";
 import type { Ending } from "./judge.ts";
 
 export interface ChaosJob {
@@ -8,8 +8,8 @@ export interface ChaosJob {
   readonly lane: Lane;
   readonly envelope: Readonly<Record<string, unknown>>;
   readonly ending: Ending;
-  /** How often its message is sent. */
-  readonly copies: number;
+  /** Its message is sent a second time: right behind the first, or behind all others. */
+  readonly again?: "at once" | "at last";
   readonly rules: readonly RuleText[];
 }
 
@@ -21,12 +21,21 @@ const params = { messages: [{ role: "user", content: [{ text: "Say hello to Ada.
 /** Over what a row keeps inline. */
 const bigText = "All of it, word by word. ".repeat(2_000);
 
-/** `latency` is of each answer; a failure that the script has comes at once. One message in seven is sent twice. */
-export function makeJobs(count: number, name: string, latency: Rule["latency"]): readonly ChaosJob[] {
-  return Array.from({ length: count }, (_, n) => makeJob(n, `${name}-${n}`, latency ?? 0));
+/** `latency` is of each answer; a failure that the script has comes at once. Of fourteen messages two are sent twice, or none. */
+export function makeJobs(
+  count: number,
+  name: string,
+  latency: Latency,
+  messages: "some twice" | "each once" = "some twice",
+): readonly ChaosJob[] {
+  return Array.from({ length: count }, (_, n) => {
+    const job = makeJob(n, `${name}-${n}`, latency);
+    const again = ({ 3: "at once", 10: "at last" } as const)[n % 14];
+    return messages === "each once" || again === undefined ? job : { ...job, again };
+  });
 }
 
-function makeJob(n: number, jobId: string, latency: NonNullable<Rule["latency"]>): ChaosJob {
+function makeJob(n: number, jobId: string, latency: Latency): ChaosJob {
   const lane = lanes[n % lanes.length] ?? "bg";
   const text = `the answer to ${jobId}.`;
   const request = n % 8 === 5 ? {} : { params };
@@ -38,7 +47,6 @@ function makeJob(n: number, jobId: string, latency: NonNullable<Rule["latency"]>
     lane,
     envelope: patient,
     ending: { says: text },
-    copies: n % 7 === 3 ? 2 : 1,
     rules: [{ when: { jobId }, do: { kind: "answer", content: [{ text }] }, latency }],
   } as const satisfies ChaosJob;
 
@@ -75,9 +83,4 @@ export const paramsOfAll = JSON.stringify(params);
 export function bodyOf({ envelope }: ChaosJob, bucket: string): string {
   const { params: inline, ...rest } = envelope;
   return JSON.stringify(inline === undefined ? { ...rest, paramsRef: `s3://${bucket}/${keyOfParams}` } : envelope);
-}
-
-/** Each message once. */
-export function once(jobs: readonly ChaosJob[]): readonly ChaosJob[] {
-  return jobs.map((job) => ({ ...job, copies: 1 }));
 }

@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 
 import { runChaos } from "./arena.ts";
 import type { Arena, Weather } from "./arena.ts";
-import { makeJobs, once } from "./jobs.ts";
+import { makeJobs } from "./jobs.ts";
 import { violations } from "./judge.ts";
 import { faultKinds } from "./proxy.ts";
 
@@ -27,9 +27,9 @@ async function blackOuts(arena: Arena): Promise<void> {
 
 describe("everything at once", () => {
   test("costs no job its one right reply", async ({ expect, ...context }) => {
-    const jobs = once(makeJobs(60, "storm", { meanMs: 2_500, sigma: 0.6 }));
+    const jobs = makeJobs(60, "storm", { meanMs: 2_500, sigma: 0.6 }, "each once");
     const history = await runChaos({ jobs, weather, environmentsMax: 2 }, context, async (arena) => {
-      await Promise.all([arena.kill(4_000, 20_000), blackOuts(arena), arena.freeze("bulk")]);
+      await Promise.all([arena.kill(4_000, 20_000), blackOuts(arena), arena.freeze("bulk", "asking")]);
     });
     expect(violations(history)).toEqual([]);
     expect(new Set(history.hits.map(({ kind }) => kind))).toEqual(new Set(["killed", "frozen"]));
