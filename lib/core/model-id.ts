@@ -31,5 +31,6 @@ export function readModelId(text: string): NamedModel | undefined {
 }
 
 function isOwnModel(what: string | undefined): what is OwnModel {
+  // mutant: `what !== undefined` → `true`: the pattern that found the region has found it, too.
   return what !== undefined;
 }
