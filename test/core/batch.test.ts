@@ -52,6 +52,11 @@ describe("a record of Lambda's", () => {
     });
   });
 
+  test("may be as old as epoch", () => {
+    const attributes = { SentTimestamp: "1", ApproximateReceiveCount: "1" };
+    expect(deliveryOf({ ...record, attributes }, "bg", t0)).toMatchObject({ enqueuedAtMs: 1, receives: 1 });
+  });
+
   const garbage: [says: string, attributes: SqsRecord["attributes"]][] = [
     ["no attributes", undefined],
     ["empty ones", {}],
