@@ -81,6 +81,8 @@ describe("of 10,000 tokens, an attempt at burndown 5 gives back", () => {
     ],
     ["nothing, and takes nothing, when the answer was dearer", answered({ inputTokens: 9_000, outputTokens: 900 }), 0],
     ["nothing when the answer tells no usage", answered({}), 0],
+    ["all but a token when it tells of one", answered({ inputTokens: 1 }), 9_999],
+    ["what is left when it tells of as many in as out", answered({ inputTokens: 100, outputTokens: 100 }), 9_400],
     ["all of it when no request was sent", undefined, 10_000],
     ["all of it when the target was full", failed("throttled"), 10_000],
     ["all of it when the day's quota was spent", failed("daily"), 10_000],
