@@ -64,6 +64,7 @@ function isBase64(text: string): boolean {
 
 function utf8Bytes(text: string): number {
   let bytes = text.length;
+  // mutant: `<` → `<=`: beyond the end is no unit, and no byte.
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
     // Half of a surrogate pair counts two: both together are the four bytes of their character.

@@ -38,6 +38,9 @@ describe("input tokens are estimated", () => {
       20_010,
     ],
     ["a text file by its bytes", { document: { format: "csv", source: { bytes: base64(40_000) } } }, 9_990, 10_010],
+    ["so a plain one", { document: { format: "txt", source: { bytes: base64(40_000) } } }, 9_990, 10_010],
+    ["one of Markdown", { document: { format: "md", source: { bytes: base64(40_000) } } }, 9_990, 10_010],
+    ["one of HTML", { document: { format: "html", source: { bytes: base64(40_000) } } }, 9_990, 10_010],
     ["a document of text", { document: { format: "txt", source: { text: "word ".repeat(800) } } }, 1_000, 1_010],
     ["a document of blocks", { document: { source: { content: [{ text: "word ".repeat(800) }] } } }, 1_000, 1_010],
     [
@@ -66,6 +69,8 @@ describe("input tokens are estimated", () => {
 
   test("numbers and flags count as they are written", () =>
     expect(estimateTokens({ "": [12_345_678, [true], null] })).toBe(3));
+
+  test("not in the midst of others", () => expect(estimateTokens({ "": `see ${"a".repeat(2_000)}` })).toBe(501));
 
   test("a thousand characters without a blank are taken for a picture", () => {
     expect(estimateTokens({ "": "a".repeat(999) })).toBe(250);
