@@ -112,6 +112,7 @@ export function availability(
 ): Availability {
   const said = ledgers.flatMap((ledger) => overrides.ledgers.get(ledger) ?? []);
   if (said.some(({ out }) => out)) return { kind: "out" };
+  // mutant: `0` → `1`: it has passed as well.
   const pauses = [...said, overrides.lanes.get(lane) ?? {}].map(({ pausedUntilMs = 0 }) => pausedUntilMs);
   const untilMs = Math.max(...pauses);
   return untilMs > nowMs ? { kind: "paused", untilMs } : { kind: "in" };
@@ -137,10 +138,8 @@ export function inOrder<S extends Pick<Step, "name" | "model">>(
 ): readonly S[] {
   const chain = override?.chain ?? [];
   const kept = pinned ? steps.slice(0, 1) : [];
-  const placeOf = ({ name, model }: S) => {
-    const places = [chain.indexOf(name), chain.indexOf(model)].filter((place) => place >= 0);
-    return places.length === 0 ? chain.length : Math.min(...places);
-  };
+  const placeOf = ({ name, model }: S) =>
+    Math.min(chain.length, ...[chain.indexOf(name), chain.indexOf(model)].filter((place) => place >= 0));
   return [...kept, ...steps.slice(kept.length).toSorted((a, b) => placeOf(a) - placeOf(b))];
 }
 

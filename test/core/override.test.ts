@@ -25,7 +25,16 @@ describe("an operator's row on a ledger", () => {
     ["may say that the target is not out", { out: false }, {}],
     ["may end a pause with 0", { pausedUntilMs: 0 }, { pausedUntilMs: 0 }],
     ["lowers a limit to 1 at the lowest", { limit: 0 }, { limit: 1 }, ["limit is below 1"]],
+    ["may hold a limit of 1", { limit: 1 }, { limit: 1 }],
     ["rounds a limit down", { limit: 2.9 }, { limit: 2 }, ["limit is no whole number"]],
+    ["and one below 2 too, by its own word", { limit: 1.5 }, { limit: 1 }, ["limit is no whole number"]],
+    ["knows no digits but plain ones", { limit: "0x5" }, {}, ["limit is no number"]],
+    ["and no powers of ten", { limit: "5e3" }, {}, ["limit is no number"]],
+    ["may pause from 1973 on", { pausedUntilMs: 1e11 }, { pausedUntilMs: 1e11 }],
+    ["and until 5138", { pausedUntilMs: 1e14 }, { pausedUntilMs: 1e14 }],
+    ["not a millisecond before", { pausedUntilMs: 1e11 - 1 }, {}, ["pausedUntilMs is no time in ms"]],
+    ["nor after", { pausedUntilMs: 1e14 + 1 }, {}, ["pausedUntilMs is no time in ms"]],
+    ["nor a millisecond after 1970 began", { pausedUntilMs: 1 }, {}, ["pausedUntilMs is no time in ms"]],
     [
       "with a limit that is no number keeps the others",
       { limit: "many", out: true },
@@ -56,7 +65,7 @@ describe("an operator's row on a ledger", () => {
     ["that is nothing says nothing", null, {}, ["the row is no object"]],
   ];
   test.each(rows)("%s", (_says, row, override, troubles = []) =>
-    expect(readLedgerOverride(row)).toEqual({ override, troubles }),
+    expect(readLedgerOverride(row)).toStrictEqual({ override, troubles }),
   );
 
   test("never breaks a worker, and never holds what a worker cannot use", () => {
@@ -224,3 +233,9 @@ describe("an operator's order", () => {
     );
   });
 });
+
+test("a chain's step is a text, whatever is known", () =>
+  expect(readModelOverride({ chain: [5, "fast-text"] }, () => true)).toEqual({
+    override: { chain: ["fast-text"] },
+    troubles: ["chain names what is not configured"],
+  }));
