@@ -51,6 +51,7 @@ export function cut(
  */
 export function pauseDay(head: Head | undefined, nowMs: number): Head | undefined {
   const untilMs = nowMs + dailyPauseMs;
+  // mutant: `0` → `1`: neither is as late as that.
   if ((head?.pausedUntilMs ?? 0) >= untilMs - cutCooldownMs) return undefined;
   return pause(head, untilMs);
 }
@@ -86,5 +87,6 @@ export function sameHead(a: Head | undefined, b: Head | undefined): boolean {
 
 /** Only ever later: a shorter pause never ends a longer one. */
 function pause(head: Head | undefined, untilMs: number): Head {
+  // mutant: `0` → `1`: a pause ends later than either.
   return { ...head, pausedUntilMs: Math.max(head?.pausedUntilMs ?? 0, untilMs) };
 }

@@ -41,6 +41,7 @@ describe("a job stands in line for a lease", () => {
     ["as long as it may, under the configured maximum", "bg", { lim: 60 }, 1_000],
     ["less under a limit that was cut, for most stand there in vain", "bulk", { lim: 6 }, 100],
     ["less while the limit is at its start", "bg", undefined, 333],
+    ["in whole ms, the nearest", "bg", { lim: 40 }, 667],
     ["to the end where somebody waits for it", "rt", { lim: 6 }, 1_000],
   ])("%s", (_says, lane, head, waitMs) => expect(patienceMs(1_000, lane, head, bounds)).toBe(waitMs));
 });
@@ -117,7 +118,7 @@ describe("a raise by time", () => {
   const busy = 60;
   const rows: [says: string, head: Head | undefined, out: number, after: Head | undefined][] = [
     ["adds one to a small limit", { lim: 12 }, busy, { lim: 13 }],
-    ["adds a twentieth to a big one", { lim: 45 }, busy, { lim: 47 }],
+    ["adds a twentieth to a big one", { lim: 40 }, busy, { lim: 42 }],
     ["starts from the start", undefined, busy, { lim: 21 }],
     ["stops at the maximum", { lim: 59 }, busy, { lim: 60 }],
     ["goes no further", { lim: 60 }, busy, undefined],
