@@ -5,11 +5,11 @@ import { recordsConcurrencyMax } from "../core/limits.ts";
 import { againDelayS, notBegunDelayS } from "../core/release.ts";
 import { atMost } from "./at-most.ts";
 import { startHeartbeat } from "./heartbeat.ts";
+import { hidingFacts } from "./hiding-facts.ts";
 import { flushKept } from "./kept-replies.ts";
 import { openInvocation } from "./invocation.ts";
 import type { Invocation, Worker } from "./invocation.ts";
 import { processRecord } from "./process-record.ts";
-import { hidingFacts } from "./run.ts";
 import { settleUnclaimed } from "./settle-record.ts";
 import type { Settled } from "./settle-record.ts";
 

@@ -3,7 +3,6 @@ import { progressOf } from "../core/claim.ts";
 import type { Claim, JobRow, Progress } from "../core/claim.ts";
 import { stepParts } from "../core/config.ts";
 import type { Delivery, Job } from "../core/job.ts";
-import type { Hiding } from "../core/release.ts";
 import type { Happened, Tags } from "../core/noted.ts";
 import type { StepReport } from "../core/reply.ts";
 import type { Stage, StageRow } from "../core/stage.ts";
@@ -138,32 +137,4 @@ function doing(stage: Stage): Doing {
     case "attempt":
       return "asking";
   }
-}
-
-/** What bounds every hiding of this message; before its envelope is read there is no job. */
-export function hidingFacts({ worker }: Invocation, delivery: Delivery): Hiding & { readonly nowMs: number };
-export function hidingFacts(
-  { worker }: Invocation,
-  delivery: Delivery,
-  job: Job,
-): Hiding & { readonly nowMs: number; readonly deadlineLeftMs: number };
-export function hidingFacts(
-  { worker }: Invocation,
-  delivery: Delivery,
-  job?: Job,
-): Hiding & { readonly nowMs: number } {
-  const { crowd } = worker;
-  const { clock } = worker.world;
-  const nowMs = clock.nowMs();
-  const heartbeatSeconds = job?.replyTo?.kind === "taskToken" ? job.replyTo.heartbeatSeconds : undefined;
-  return {
-    nowMs,
-    lane: delivery.lane,
-    receives: delivery.isDead === true ? 0 : delivery.receives,
-    sinceReceiveMs: nowMs - delivery.receivedAtMs,
-    jitter: clock.jitter(),
-    ...crowd.facts,
-    ...(job === undefined ? {} : { deadlineLeftMs: Math.max(0, job.deadlineAtMs - nowMs) }),
-    ...(heartbeatSeconds === undefined ? {} : { heartbeatSeconds }),
-  };
 }
