@@ -29,15 +29,13 @@ export async function settleUnclaimed(invocation: Invocation, delivery: Delivery
       telemetry.note({ kind: "hidden", messageId, lane: delivery.lane, why: end.why, delayS: end.delayS });
       await inTime(invocation, invocation.visibility.hide(delivery, end.delayS));
       return "again";
-    case "park":
-      await queue.park(
-        { ...delivery, ...(end.jobId === undefined ? {} : { jobId: end.jobId }) },
-        end.reason,
-        end.detail,
-      );
-      telemetry.note({ kind: "parked", messageId, lane: delivery.lane, reason: end.reason });
+    case "park": {
+      const job = end.jobId === undefined ? {} : { jobId: end.jobId };
+      await queue.park({ ...delivery, ...job }, end.reason, end.detail);
+      telemetry.note({ ...job, kind: "parked", messageId, lane: delivery.lane, reason: end.reason });
       invocation.visibility.forget(delivery);
       return "acknowledged";
+    }
   }
 }
 

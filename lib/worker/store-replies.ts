@@ -54,12 +54,13 @@ async function guarded(store: ReplyStore, message: SqsRecord): Promise<boolean> 
 }
 
 async function storeOne(store: ReplyStore, message: SqsRecord): Promise<boolean> {
-  const read = readUnstored(message.body);
-  if (read.kind === "fault") return park(store, message, "not_a_reply", `${read.field}: cannot be read`);
+  const { body, messageId } = message;
+  const read = readUnstored(body);
+  if (read.kind === "fault") return park(store, body, { messageId }, "not_a_reply", `${read.field}: cannot be read`);
 
   const { unstored } = read;
   const { jobId, lane } = unstored;
-  const tags = { jobId, messageId: message.messageId, ...(lane === undefined ? {} : { lane }) };
+  const tags = { jobId, messageId, ...(lane === undefined ? {} : { lane }) };
   const stored = await storeReply(store, unstored, tags);
   switch (stored.kind) {
     case "stored":
@@ -68,13 +69,10 @@ async function storeOne(store: ReplyStore, message: SqsRecord): Promise<boolean>
       store.world.telemetry.note({ ...tags, kind: "duplicate", why: "done" });
       // The reply that stands is the one to be told.
       return tell(store, stored.row, unstored, tags);
-    case "conflict":
-      return park(
-        store,
-        message,
-        "job_id_reused",
-        "jobId: a job with this id and other content took the row meanwhile",
-      );
+    case "conflict": {
+      const detail = "jobId: a job with this id and other content took the row meanwhile";
+      return park(store, body, tags, "job_id_reused", detail);
+    }
     case "again":
       return false;
   }
@@ -96,9 +94,15 @@ function tell({ world }: ReplyStore, reply: Announceable, { replyTo }: UnstoredR
   return announce(world, reply, replyTo, tags, (act) => act());
 }
 
-async function park({ world }: ReplyStore, message: SqsRecord, reason: ParkReason, detail: string): Promise<boolean> {
-  await world.queue.park(message, reason, detail);
-  world.telemetry.note({ messageId: message.messageId, kind: "parked", reason });
+async function park(
+  { world }: ReplyStore,
+  body: string,
+  tags: Tags & { readonly messageId: string },
+  reason: ParkReason,
+  detail: string,
+): Promise<boolean> {
+  await world.queue.park({ ...tags, body }, reason, detail);
+  world.telemetry.note({ ...tags, kind: "parked", reason });
   return true;
 }
 

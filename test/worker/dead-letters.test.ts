@@ -89,6 +89,13 @@ describe("a message that SQS gave up", () => {
         jobId: "j-1",
       },
     ]);
+    expect(grave.world.noted).toContainEqual({
+      kind: "parked",
+      jobId: "j-1",
+      messageId,
+      lane: "bg",
+      reason: "dead_lettered",
+    });
     expect(grave.world.queue.depth()).toEqual({ visible: 0, hidden: 0 });
     expect(grave.asked()).toBe(0);
   });

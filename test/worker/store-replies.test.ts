@@ -69,8 +69,11 @@ describe("the reply-store", () => {
     expect(await store.invoke()).toEqual([]);
     expect(store.queue.parked).toMatchObject([
       { reason: "not_a_reply", detail: "body: cannot be read" },
-      { reason: "job_id_reused", detail: expect.stringContaining("jobId: ") },
+      { reason: "job_id_reused", detail: expect.stringContaining("jobId: "), jobId: "j-1", lane: "bg" },
     ]);
+    expect(store.world.noted).toContainEqual(
+      expect.objectContaining({ kind: "parked", jobId: "j-1", lane: "bg", reason: "job_id_reused" }),
+    );
     expect(JSON.stringify(store.world.noted)).not.toContain("secret");
     expect((await rowOf(store))?.reply).toContain("Hello Ada");
   });

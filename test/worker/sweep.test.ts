@@ -246,7 +246,7 @@ describe("a sweep", () => {
     expect((await look())?.ended).toBe(ids.filter((jobId) => sweepShardOf(jobId) !== "3").length);
   });
 
-  test("begins with another shard than the last: none is always the one that there was no time for", async () => {
+  test("begins with any shard: none is always the one that there was no time for", async () => {
     const { sweep: look, world } = aSweeper();
     const begun = new Set<string>();
     for (let sweeps = 0; sweeps < 100; sweeps += 1) {
