@@ -12,7 +12,7 @@ export interface Environments {
   /** Environments in the middle of an invocation. */
   running(): readonly Environment[];
   stats(): EnvironmentStats;
-  /** Kills all; resolves when their processes are gone. */
+  /** Kills all; resolves when their processes are gone, and ends the log. */
   stop(): Promise<void>;
 }
 
@@ -67,6 +67,7 @@ export function openEnvironments(fn: LocalFunction, log: Writable): Environments
       const all = [...idle, ...busy];
       for (const environment of all) environment.kill();
       await Promise.all(all.map(({ ended }) => ended));
+      log.end();
     },
   };
 }

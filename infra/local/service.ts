@@ -46,7 +46,7 @@ export interface Service {
   /** Undefined without the stand-in. */
   bedrockRecord(): BedrockRecord | undefined;
   stats(): EnvironmentStats;
-  /** Workers in the middle of an invocation. */
+  /** Environments in the middle of an invocation. */
   running(): readonly Environment[];
   /** Invokes now whatever the clock would invoke later. */
   runScheduled(): Promise<void>;
@@ -94,13 +94,13 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
 
     const reached = (await options.reach?.(endpoints)) ?? endpoints;
     mkdirSync(options.logDirectory, { recursive: true });
-    const workers = stack.fed.map((fed) => {
+    const running = stack.fed.map((fed) => {
       const from = fed.variables["SLUICE_LANE"] ?? shortNameOf(fed.name);
-      return startWorker(fed, from, reached, options, clients.sqs, (news) => {
+      return startFed(fed, from, reached, options, clients.sqs, (news) => {
         if (!closing.signal.aborted) tell({ ...news, from });
       });
     });
-    ending.push(() => Promise.all(workers.map((worker) => worker.stop())));
+    ending.push(() => Promise.all(running.map((fed) => fed.stop())));
     const schedules = stack.scheduled.map((fn) => startScheduled(fn, reached, options));
     ending.push(() => Promise.all(schedules.map((schedule) => schedule.stop())));
 
@@ -109,13 +109,13 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
       outputs: stack.outputs,
       clients,
       bedrockRecord,
-      running: () => workers.flatMap(({ environments }) => environments.running()),
-      stats: () => sum(workers.map(({ environments }) => environments.stats())),
-      messagesHeld: () => workers.reduce((all, worker) => all + worker.messagesHeld(), 0),
+      running: () => running.flatMap(({ environments }) => environments.running()),
+      stats: () => sum(running.map(({ environments }) => environments.stats())),
+      messagesHeld: () => running.reduce((all, fed) => all + fed.messagesHeld(), 0),
       runScheduled: async () => void (await Promise.all(schedules.map((schedule) => schedule.run()))),
       killOne: () =>
         killLongest(
-          workers.map(({ environments }) => environments),
+          running.map(({ environments }) => environments),
           closing.signal,
         ),
       close,
@@ -193,23 +193,32 @@ function shortNameOf(logicalId: string): string {
   return noun.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "-").toLowerCase();
 }
 
-interface Worker {
+function environmentsOf(
+  fn: LocalFunction,
+  logName: string,
+  endpoints: Endpoints,
+  { bedrock, logDirectory }: ServiceOptions,
+): Environments {
+  const variables = { ...variablesOf(fn, bedrock), ...endpoints };
+  return openEnvironments({ ...fn, variables }, createWriteStream(logFile(logDirectory, logName)));
+}
+
+/** A function that queues feed. */
+interface RunningFed {
   readonly environments: Environments;
   messagesHeld(): number;
   stop(): Promise<void>;
 }
 
-function startWorker(
+function startFed(
   fed: Fed,
   from: string,
   endpoints: Endpoints,
   options: ServiceOptions,
   sqs: SQSClient,
   tell: (news: MappingNews) => void,
-): Worker {
-  const log = createWriteStream(logFile(options.logDirectory, from));
-  const fn = { ...fed, variables: { ...variablesOf(fed, options.bedrock), ...endpoints } };
-  const environments = openEnvironments(fn, log);
+): RunningFed {
+  const environments = environmentsOf(fed, from, endpoints, options);
   const mappings = fed.mappings.map((mapping) => {
     const concurrencyMax = Math.min(mapping.concurrencyMax, options.environmentsMax);
     const visibilityS = Math.min(mapping.visibilityS, options.visibilitySMax ?? Infinity);
@@ -218,29 +227,17 @@ function startWorker(
   return {
     environments,
     messagesHeld: () => mappings.reduce((all, mapping) => all + mapping.messagesHeld(), 0),
-    async stop() {
-      await Promise.all([...mappings.map((mapping) => mapping.stop()), environments.stop()]);
-      log.end();
-    },
+    stop: async () => void (await Promise.all([...mappings.map((mapping) => mapping.stop()), environments.stop()])),
   };
 }
 
 /** A sweep that fails is told by the function's own log: the next one is near. */
-function startScheduled(
-  scheduled: Scheduled,
-  endpoints: Endpoints,
-  { bedrock, logDirectory }: ServiceOptions,
-): RunningSchedule {
-  const log = createWriteStream(logFile(logDirectory, shortNameOf(scheduled.name)));
-  const fn = { ...scheduled, variables: { ...variablesOf(scheduled, bedrock), ...endpoints } };
-  const environments = openEnvironments(fn, log);
+function startScheduled(scheduled: Scheduled, endpoints: Endpoints, options: ServiceOptions): RunningSchedule {
+  const environments = environmentsOf(scheduled, shortNameOf(scheduled.name), endpoints, options);
   const schedule = startSchedule(scheduled.everyMs, (event) => environments.invoke(event));
   return {
     run: () => schedule.run(),
-    async stop() {
-      await Promise.all([schedule.stop(), environments.stop()]);
-      log.end();
-    },
+    stop: async () => void (await Promise.all([schedule.stop(), environments.stop()])),
   };
 }
 
