@@ -12,7 +12,7 @@ import { Turns } from "./turns.ts";
 import type { Run } from "./run.ts";
 import { Visibility } from "./visibility.ts";
 
-/** What a container keeps between invocations. It knows no job. */
+/** What a container keeps between invocations. It knows no job but those whose replies it keeps. */
 export interface Worker {
   readonly config: Config;
   readonly world: World;

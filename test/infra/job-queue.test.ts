@@ -13,10 +13,6 @@ const built = template();
 const queues = Object.entries(built.findResources("AWS::SQS::Queue"));
 
 describe("the numbers of a lane's queue", () => {
-  test.each(lanes)("%s hides a message for six times the function's timeout and the window", (lane) => {
-    const { functionTimeoutMs, batchWindowS } = laneLimits[lane];
-    expect(queueVisibilityS(lane)).toBeGreaterThanOrEqual((6 * functionTimeoutMs) / 1_000 + batchWindowS);
-  });
   test.each(lanes)("%s keeps a message until its last receive is over", (lane) =>
     expect(laneLimits[lane].receivesMax * queueVisibilityS(lane)).toBeLessThan(sqsRetentionS),
   );
