@@ -161,6 +161,17 @@ describe("a parked message that is run again", () => {
 describe("whatever dies in between", () => {
   const dying = () => Promise.reject(new Error("died"));
 
+  /** Somebody else runs a message again after we have read the row and before we write to it. */
+  function overtakenBy(other: Parked): RerunOutside {
+    let isFirst = true;
+    const noteRerun: MemoryJobTable["noteRerun"] = async (...args) => {
+      if (isFirst) await rerun(other, outside());
+      isFirst = false;
+      return jobs.noteRerun(...args);
+    };
+    return outside({ jobs: { ...jobs, noteRerun } });
+  }
+
   test.each<[after: string, facts: () => Partial<RerunOutside>]>([
     ["the row names the new job", () => ({ outbox: { ...outside().outbox, send: dying } })],
     ["the new job is sent", () => ({ remove: dying })],
@@ -185,34 +196,14 @@ describe("whatever dies in between", () => {
   test("two who run the same message again send one job, whoever is faster", async () => {
     answered();
     const parked = await park(bodyOf());
-    let isFirst = true;
-    const noteRerun: MemoryJobTable["noteRerun"] = async (...args) => {
-      if (isFirst) {
-        isFirst = false;
-        await rerun(parked, outside());
-      }
-      return jobs.noteRerun(...args);
-    };
-    expect(await rerun(parked, outside({ jobs: { ...jobs, noteRerun } }))).toMatchObject({
-      jobId: "order-8812-summary~2",
-    });
+    expect(await rerun(parked, overtakenBy(parked))).toMatchObject({ jobId: "order-8812-summary~2" });
     expect(await reruns()).toEqual({ "m-1": "order-8812-summary~2" });
   });
 
   test("two who run two messages of one jobId again send two jobs", async () => {
     answered();
     const [first, second] = [await park(bodyOf()), { ...(await park(bodyOf())), messageId: "m-2" }];
-    let isFirst = true;
-    const noteRerun: MemoryJobTable["noteRerun"] = async (...args) => {
-      if (isFirst) {
-        isFirst = false;
-        await rerun(second, outside());
-      }
-      return jobs.noteRerun(...args);
-    };
-    expect(await rerun(first, outside({ jobs: { ...jobs, noteRerun } }))).toMatchObject({
-      jobId: "order-8812-summary~3",
-    });
+    expect(await rerun(first, overtakenBy(second))).toMatchObject({ jobId: "order-8812-summary~3" });
   });
 
   test("a row that never stands still is given up, with a word, and nothing is sent", async () => {
