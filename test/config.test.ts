@@ -154,6 +154,17 @@ const refused: [says: string, input: unknown, problem: string][] = [
     "models.fast-text.fallback.0: comes back: fast-text → fast-text; remove one of these fallbacks",
   ],
   [
+    "a chain that comes back behind another, told at its own first model",
+    {
+      models: {
+        first: { ...fast, fallback: ["second"] },
+        second: { ...fast, fallback: ["third"] },
+        third: { ...fast, fallback: ["second"] },
+      },
+    },
+    "models.second.fallback.0: comes back: second → third → second; remove one of these fallbacks",
+  ],
+  [
     "a chain that comes back",
     chained(["smart-text"], [{ step: "fast-text" }]),
     "models.fast-text.fallback.0: comes back: fast-text → smart-text → fast-text; remove one of these fallbacks",
@@ -215,6 +226,11 @@ describe("a config is refused, by path and with the remedy, for", () => {
 
 const accepted: [says: string, input: unknown][] = [
   ["an answer as long as the window", at({ maxTokens: 300_000 })],
+  ["a target of a quota group", { ...at({ quotaGroup: "nova" }), quotaGroups: { nova: { limitMax: 9 } } }],
+  [
+    "a count to hold against the minute's tokens alone",
+    { models: { m: { targets: { t: { ...unwindowed, countTokens: true, tokensPerMinute: 9_000 } } } } },
+  ],
   ["a count to hold against the window", at({ countTokens: true })],
   ["a count behind an ARN, by its base", at({ modelId: profileArn, baseModelId: place.modelId, countTokens: true })],
   ["a limit that starts at its maximum", at({ limit: { start: 60, max: 60 } })],

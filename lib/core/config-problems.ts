@@ -35,6 +35,7 @@ function modelOf(entry: FallbackConfig): string {
 }
 
 function unknownStep(config: Config, step: string): string | undefined {
+  // mutant: `""` → `"mutant"`: a text that is split has a first part.
   const [alias = "", key, ...rest] = step.split("@");
   const targets = own(config.models, alias)?.targets;
   if (targets === undefined || rest.length > 0) return `names no model of this config; known: ${known(config.models)}`;
@@ -48,8 +49,10 @@ function comesBack(config: Config, alias: string, start: string): string | undef
   const ways: string[][] = [[start]];
   const seen = new Set<string>();
   for (let way = ways.pop(); way !== undefined; way = ways.pop()) {
+    // mutant: `""` → `"mutant"`: a way has a last model.
     const at = way.at(-1) ?? "";
     if (at === alias) return `comes back: ${[alias, ...way].join(" → ")}; remove one of these fallbacks`;
+    // mutant: `<` → `<=`: at the first model itself it would have come back.
     if (seen.has(at) || order.indexOf(at) < order.indexOf(alias)) continue;
     seen.add(at);
     for (const entry of own(config.models, at)?.fallback ?? []) ways.push([...way, modelOf(entry)]);
