@@ -23,6 +23,7 @@ export function wantsCount({ countTokens, contextWindow, quota }: Step): boolean
 
 /** The need as a step's model sees it: a count, once there is one, takes the estimate's place. */
 export function needOn(step: Step, need: Need, counts: Counts): Need {
+  // mutant: `""` → `"mutant"`: no model is called so either.
   const tokens = counts.get(countedAs(step) ?? "");
   return tokens === undefined ? need : { ...need, inputTokens: tokens, counted: true };
 }
