@@ -140,7 +140,7 @@ export function encode(envelope: Envelope): string {
   const json = JSON.stringify({
     ...same,
     ...(params.kind === "inline" ? { params: params.params } : { paramsRef: `s3://${params.bucket}/${params.key}` }),
-    ...(deadlineAtMs === undefined ? {} : { deadlineAt: deadlineAtMs }),
+    deadlineAt: deadlineAtMs,
     ...(replyTo === undefined ? {} : { replyTo: encodeReplyTo(replyTo) }),
   });
   return sqsJson(json);
