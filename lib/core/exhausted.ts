@@ -65,7 +65,7 @@ const causes = {
 function walkAgain(outcomes: readonly StepOutcome[], hopes: readonly Hope[], at: ChainEnd): Exhausted | undefined {
   const spared = outcomes.filter(({ kind }) => kind === "no-lease" || kind === "quota-spent" || kind === "skipped");
   const delayMs = Math.min(
-    ...hopes.filter(({ failure }) => failure === undefined).map((hope) => walkDelayMs(hope, spared, at)),
+    ...hopes.map((hope) => walkDelayMs(hope, spared, at)),
     // An estimate rules no step out: what only it has put last is tried now that nothing else is left.
     hopes.length === 0 && at.walk === 1 && spared.some(isEstimate) ? 0 : Infinity,
   );

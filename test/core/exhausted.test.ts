@@ -115,6 +115,13 @@ describe("when the chain is through, a patient job", () => {
     ["above the whole quota of every step fails at once", [above(), above(b)], {}, "fail no_capacity for good"],
     ["also where the other steps can never serve it", [failed("context"), above(b)], {}, "fail no_capacity for good"],
     ["sleeps 5 s", [paused(5_000)], {}, `walk ${a} in 5000`],
+    [
+      "and does not walk again where nothing can have changed",
+      [paused(5_000), skipped({ kind: "op-not-served" }, b)],
+      {},
+      `walk ${a} in 5000`,
+    ],
+    ["is not ended by cuts of earlier deliveries", [full()], { bellCuts: 3 }, "requeue capacity"],
     ["and no longer", [paused(5_001)], {}, "requeue paused in 5001"],
     [
       "sleeps only where an attempt still fits in",
