@@ -139,6 +139,8 @@ describe("an object in S3 is pointed to", () => {
     ],
     ["by the extended client of old", extended("com.amazon.sqs.javamessaging.MessageS3Pointer"), pointer("b-1", "k+1")],
     ["but not by a list that only looks like it", extended("acme.Pointer"), none],
+    ["nor by one whose class goes on", extended("com.amazon.sqs.javamessaging.MessageS3Pointers"), none],
+    ["nor by a longer one", [...extended("com.amazon.sqs.javamessaging.MessageS3Pointer"), 1], none],
     ["but not without a key", s3(s3Record("")), nowhere],
     ["but not by a key that cannot be decoded", s3(s3Record("%E4%B8")), nowhere],
     [
@@ -153,7 +155,12 @@ describe("an object in S3 is pointed to", () => {
       nowhere,
     ],
     [
-      "but not when it was deleted",
+      "but not by what only ends like a creation",
+      s3(s3Record("k", "Not:ObjectCreated:Put")),
+      refused("eventName", "is not about a created object; let the notification choose s3:ObjectCreated:* alone"),
+    ],
+    [
+      "nor when it was deleted",
       s3(s3Record("k", "ObjectRemoved:Delete")),
       refused("eventName", "is not about a created object; let the notification choose s3:ObjectCreated:* alone"),
     ],
@@ -248,6 +255,7 @@ describe("wrappings", () => {
       envelope(),
     ],
     ["one as text neither", { Service: "Amazon S3", Event: "s3:TestEvent", Bucket: bodies.direct }, envelope()],
+    ["text under a key may have blanks around it", { job: ` ${bodies.direct}\n` }, envelope()],
     ["a model alone makes no envelope", { model: "d-9", text: "hello" }, none],
   ];
   test.each(rows)("%s", (_says, body, expectedRead) => expect(read(body)).toEqual(expectedRead));
@@ -272,6 +280,7 @@ describe("a task token beside the envelope", () => {
       { job: direct, token: "t-1", whoWaits: real },
       envelope({ replyTo: waiting() }),
     ],
+    ["not by the same farther in", { job: direct, id: `123456789${real}` }, envelope()],
     ["no other text is one", { job: direct, id: "x", tokens: "many" }, envelope()],
     ["nor an empty one", { job: direct, taskToken: "" }, envelope()],
     [
