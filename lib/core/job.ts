@@ -1,3 +1,5 @@
+import { isObject } from "./json.ts";
+import type { JsonObject } from "./json.ts";
 import { effectiveLane } from "./lane.ts";
 import type { Lane } from "./lane.ts";
 import { laneLimits } from "./limits.ts";
@@ -52,9 +54,11 @@ export function contentOf(envelope: Envelope): string {
 }
 
 function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
+  return JSON.stringify(value, (_key, inner: unknown) => (isObject(inner) ? sorted(inner) : inner));
+}
+
+function sorted(object: JsonObject): JsonObject {
+  // mutant: `<` → `<=`: no two keys are the same.
+  // mutant: `1` → `2`: only the sign counts.
+  return Object.fromEntries(Object.entries(object).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

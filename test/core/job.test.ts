@@ -122,3 +122,6 @@ function reversed<T>(value: T): T {
       : inner,
   );
 }
+
+test("a job without a tenant has no field for one", () =>
+  expect(jobOf(a.envelope(), a.delivery(), "h-1")).not.toHaveProperty("tenant"));
