@@ -98,6 +98,7 @@ export function payTogether(
 /** By how much the tokens that were not used of a reservation set the clock back; by default all of them. */
 export function backMs({ tokens, quota }: Reservation, unusedTokens = tokens): number {
   const { tokensPerMinute = Infinity } = quota;
+  // mutant: `>` → `>=`: no tokens cost nothing.
   return unusedTokens > 0 ? costMs(unusedTokens, tokensPerMinute) : 0;
 }
 
@@ -140,6 +141,7 @@ function moved(
   { tokensPerMinute, requestsPerMinute }: Quota,
   nowMs: number,
 ): Clocks {
+  // mutant: `0` → `1`: it is past as well.
   const from = (atMs = 0) => Math.max(atMs, nowMs);
   return {
     ...seen,

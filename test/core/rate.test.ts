@@ -1,6 +1,16 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { backMs, burstMs, charge, costMs, exceededTokens, marksMax, payTogether, settle } from "../../lib/core/rate.ts";
+import {
+  backMs,
+  burstMs,
+  charge,
+  costMs,
+  exceededTokens,
+  marksMax,
+  payTogether,
+  settle,
+  waitMsFor,
+} from "../../lib/core/rate.ts";
 import type { Charged, Clocks, Quota } from "../../lib/core/rate.ts";
 import { t0 } from "../a.ts";
 
@@ -94,6 +104,7 @@ describe("attempts that pay together", () => {
 test.each<[says: string, unused: number | undefined, of: Quota, expected: number]>([
   ["all of it, unless it is said how much", undefined, quota, 1_100],
   ["what was not used", 40, quota, 440],
+  ["one token too", 1, quota, 11],
   ["nothing where more was used", -1, quota, 0],
   ["nothing for what is no number", NaN, quota, 0],
   ["nothing where tokens are not counted", 40, { requestsPerMinute: 600 }, 0],
@@ -284,3 +295,8 @@ test("what 60 s take off the tokens, less what comes back in them, is the quota 
     { numRuns: 200 },
   );
 });
+
+test("clocks that are behind ask for no wait, and for none below it", () =>
+  expect(waitMsFor(at(-9_000, -9_000), quota, t0)).toBe(0));
+
+test("so many attempts are remembered that two heads' worth stay near 1 KB", () => expect(marksMax).toBe(16));
