@@ -43,11 +43,11 @@ export function requeueDelayS(
   const isShared =
     at.cause === "paused" || at.cause === "quota" || (at.cause === "capacity" && at.knownWaitMs !== undefined);
   const waitMs = Math.max(sane(at.knownWaitMs, unknownWaitMs(at.requeues)), isShared ? turnMs(at.receives) : 0);
-  const cappedMs = Math.min(waitMs, sane(at.deadlineLeftMs, 0) / 4, pauseMsMax);
+  const cappedMs = Math.min(waitMs, sane(at.deadlineLeftMs) / 4, pauseMsMax);
   // All who waited for one pause, ours or the server's, would come back at its end: they are spread over as long again.
   const spread = isShared ? 1 : 0.2;
   const delayS = hiddenS(cappedMs * (1 + spread * dice(at)), at);
-  return Math.min(delayS, Math.floor(sane(at.deadlineLeftMs, 0) / 1_000));
+  return Math.min(delayS, Math.floor(sane(at.deadlineLeftMs) / 1_000));
 }
 
 /**
@@ -60,7 +60,7 @@ function turnMs(receives: number): number {
 
 /** The wait of which nothing is known doubles with every requeue, up to two minutes. */
 export function unknownWaitMs(requeues: number): number {
-  return Math.min(requeueMsBase * 2 ** sane(requeues, 0), requeueMsMax);
+  return Math.min(requeueMsBase * 2 ** sane(requeues), requeueMsMax);
 }
 
 /** How long a plan is paused as a whole: until its earliest step is free. 0: a step can be tried now. */
@@ -88,7 +88,7 @@ export type ReleaseNext = { readonly kind: "release"; readonly delayS: number } 
  * `releases` are those before this one.
  */
 export function releaseNext(at: Hiding & { readonly deadlineLeftMs: number; readonly releases: number }): ReleaseNext {
-  const sparedMs = sane(at.deadlineLeftMs, 0) - releaseDeadlineLeftMsMin;
+  const sparedMs = sane(at.deadlineLeftMs) - releaseDeadlineLeftMsMin;
   const releases = sane(at.releases, releasesMax);
   if (releases >= releasesMax || sparedMs <= 0) return { kind: "answer" };
   const waitMs = Math.min(10_000 * 1.5 ** releases, 60_000) * (1 + 0.5 * dice(at));
@@ -108,7 +108,7 @@ export function heldDelayS(
 
 /** A requeue's delay has not passed: SQS brought the message back too early. Its spread is in `notBefore` already. */
 export function notYetDelayS(at: Hiding & { readonly nowMs: number; readonly notBeforeMs: number }): number {
-  return hiddenS(sane(at.notBeforeMs, 0) - at.nowMs, at);
+  return hiddenS(sane(at.notBeforeMs) - at.nowMs, at);
 }
 
 /** Something unexpected happened with this record: 5–15 s. */
@@ -126,9 +126,9 @@ export function notBegunDelayS(at: Hiding): number {
  * is hidden long enough for the rest to last until its deadline; only a task token's heartbeat is heard over that.
  */
 function hiddenS(wantedMs: number, at: Hiding): number {
-  const calmMs = Math.min(sane(wantedMs, 0), at.crowded === true ? crowdedMs(at) : Infinity);
+  const calmMs = Math.min(sane(wantedMs), at.crowded === true ? crowdedMs(at) : Infinity);
   const wantedS = Math.ceil(Math.max(calmMs, stretchedMs(at)) / 1_000);
-  const sqsLeftS = Math.floor(sqsHiddenSMax - sane(at.sinceReceiveMs, 0) / 1_000);
+  const sqsLeftS = Math.floor(sqsHiddenSMax - sane(at.sinceReceiveMs) / 1_000);
   const heartbeatLeftS = Math.ceil(sane(at.heartbeatSeconds, sqsHiddenSMax)) - 1;
   return Math.max(0, Math.min(wantedS, sqsLeftS, heartbeatLeftS));
 }
@@ -150,10 +150,10 @@ function between(min: number, max: number, at: Hiding): number {
 }
 
 function dice({ jitter }: Hiding): number {
-  return Math.min(sane(jitter, 0), 1);
+  return Math.min(sane(jitter), 1);
 }
 
 /** Rows and headers are written by others: what is no finite number counts as absent, what is negative as nothing. */
-function sane(value: number | undefined, otherwise: number): number {
+function sane(value: number | undefined, otherwise = 0): number {
   return value === undefined || !Number.isFinite(value) ? otherwise : Math.max(0, value);
 }
