@@ -6,7 +6,7 @@ import { jobIdLengthMax } from "./envelope.ts";
  * there, past those that are taken. Undefined: it would be too long for a jobId.
  */
 export function nextJobId(jobId: string, isTaken: (jobId: string) => boolean): string | undefined {
-  const [, base = jobId, count = "1"] = /^(.+)~([1-9]\d{0,8})$/.exec(jobId) ?? [];
+  const [, base = jobId, count = "1"] = /(.+)~([1-9]\d{0,8})$/.exec(jobId) ?? [];
   for (let next = Number(count) + 1; ; next += 1) {
     const id = `${base}~${next}`;
     if (id.length > jobIdLengthMax) return undefined;

@@ -9,6 +9,7 @@ describe("the id of a job that is run again", () => {
     ["order-8812-summary~9", [], "order-8812-summary~10"],
     ["order-8812-summary", ["order-8812-summary~2", "order-8812-summary~3"], "order-8812-summary~4"],
     ["order-8812-summary", ["order-8812-summary~3"], "order-8812-summary~2"],
+    ["order-8812-summary", ["order-8812-summary~2"], "order-8812-summary~3"],
     ["a~b", [], "a~b~2"],
     ["a~0", [], "a~0~2"],
     ["a~02", [], "a~02~2"],
