@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Config, FallbackConfig } from "../../lib/core/config.ts";
+import type { Config, FallbackConfig, TargetConfig } from "../../lib/core/config.ts";
 import type { Job } from "../../lib/core/job.ts";
 import type { JsonObject } from "../../lib/core/json.ts";
 import { featuresOf, needOf, paramsFor, plan, skipReason } from "../../lib/core/plan.ts";
@@ -127,8 +127,20 @@ describe("a job is planned", () => {
 
   test("with its overrides of the first time it is named", () =>
     expect(
-      last({}, "", chained({ step: "smart-text@us-east-1", maxTokens: 10 }, { step: "smart-text", maxTokens: 20 })),
-    ).toMatchObject({ target: "us-west-2", maxTokens: 20 }));
+      planned({}, chained({ step: "smart-text@us-west-2", maxTokens: 10 }, { step: "smart-text", maxTokens: 20 })),
+    ).toMatchObject({
+      steps: [{}, {}, { target: "us-west-2", maxTokens: 10 }, { target: "us-east-1", maxTokens: 20 }],
+    }));
+
+  test.each([{ tokensPerMinute: 9_000 }, { requestsPerMinute: 60 }])(
+    "with no quota but the configured one: %o",
+    (quota) => {
+      const { models } = a.config();
+      const fastText = models["fast-text"]?.targets["us-west-2"];
+      const targets = { "us-west-2": { ...fastText, ...quota } as TargetConfig };
+      expect(firstStep({}, a.config({ models: { ...models, "fast-text": { targets } } }))?.quota).toStrictEqual(quota);
+    },
+  );
 
   test("with the overrides of the very step where the chain names its model too", () => {
     const config = chained({ step: "smart-text", maxTokens: 20 }, { step: "smart-text@us-east-1", maxTokens: 10 });
