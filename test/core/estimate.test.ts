@@ -49,8 +49,8 @@ describe("input tokens are estimated", () => {
       2_000,
       2_010,
     ],
-    ["a video by its seconds", { video: { format: "mp4", source: { bytes: base64(1_200_000) } } }, 2_990, 3_010],
-    ["a video in S3", { video: { format: "mp4", source: { s3Location: { uri: "s3://b/k" } } } }, 2_000, 2_010],
+    ["a video by its seconds", { video: { format: "mp4", source: { bytes: base64(1_200_000) } } }, 2_999, 3_010],
+    ["a video in S3", { video: { format: "mp4", source: { s3Location: { uri: "s3://b/k" } } } }, 2_000, 2_000],
     ["sound as a video", { audio: { format: "mp3", source: { bytes: base64(120_000) } } }, 295, 310],
     ["what is called a document and is none", { document: { title: "word ".repeat(800) } }, 1_000, 1_010],
   ])("%s", (_says, content, least, most) => {

@@ -119,6 +119,7 @@ describe("a raise by time", () => {
   const rows: [says: string, head: Head | undefined, out: number, after: Head | undefined][] = [
     ["adds one to a small limit", { lim: 12 }, busy, { lim: 13 }],
     ["adds a twentieth to a big one", { lim: 40 }, busy, { lim: 42 }],
+    ["in whole leases", { lim: 45 }, busy, { lim: 47 }],
     ["starts from the start", undefined, busy, { lim: 21 }],
     ["stops at the maximum", { lim: 59 }, busy, { lim: 60 }],
     ["goes no further", { lim: 60 }, busy, undefined],

@@ -60,6 +60,7 @@ describe("a reply in the replies queue", () => {
     without({ contentHash: "" }, "contentHash"),
     without({ reply: "text" }, "reply"),
     without({ reply: { status: "succeeded" } }, "reply.jobId"),
+    without({ reply: { jobId: "", status: "succeeded", meta: {} } }, "reply.jobId"),
     without({ reply: { jobId: "j-1", status: "done" } }, "reply.status"),
     without({ reply: { jobId: "j-1", status: "succeeded" } }, "reply.meta"),
     without({ reply: { jobId: "j-1", status: "failed", meta: {} } }, "reply.error"),
@@ -77,4 +78,9 @@ describe("a reply in the replies queue", () => {
     expect(read).toMatchObject({ kind: "reply", unstored: { jobId: "j-1" } });
     expect(read).not.toHaveProperty("unstored.replyTo");
   });
+
+  test("counts as nothing what its progress does not tell", () =>
+    expect(readUnstored(JSON.stringify({ ...asJson, progress: { requests: 2 } }))).toMatchObject({
+      unstored: { progress: { ...noProgress, requests: 2 } },
+    }));
 });

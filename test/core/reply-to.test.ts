@@ -13,6 +13,9 @@ describe("a destination", () => {
     );
   });
 
+  test("may be a token of 2,048 characters", () =>
+    expect(readReplyTo({ taskToken: "x".repeat(2_048) })).toMatchObject({ kind: "taskToken" }));
+
   test("has one text, however it came about", () => {
     const token = { kind: "taskToken", token: "t", heartbeatSeconds: 9 } as const;
     expect(replyToText({ heartbeatSeconds: 9, token: "t", kind: "taskToken" })).toBe(replyToText(token));
