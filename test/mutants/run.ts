@@ -162,5 +162,6 @@ interface Counts {
 
 /** Who is excused was not noticed either. */
 function scoreOf({ own, others, excused, survived }: Counts): number {
-  return (own + others) / (own + others + excused + survived);
+  const all = own + others + excused + survived;
+  return all === 0 ? 1 : (own + others) / all;
 }
