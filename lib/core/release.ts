@@ -141,8 +141,10 @@ function crowdedMs(at: Hiding): number {
 function stretchedMs({ lane, receives, deadlineLeftMs }: Hiding): number {
   const { deadlineMsMax, receivesMax, receivesStretchedFrom } = laneLimits[lane];
   if (!(receives >= receivesStretchedFrom)) return 0;
-  const receivesLeft = Math.max(1, receivesMax - receives - 10);
-  return Math.min(sane(deadlineLeftMs, deadlineMsMax), deadlineMsMax) / receivesLeft;
+  // The last of them are spaced by halves: a message that sleeps to its deadline is answered too late.
+  const receivesLeft = Math.max(2, receivesMax - receives - 10);
+  // A job that has lowered its lane lives longer than the queue's own do.
+  return sane(deadlineLeftMs, deadlineMsMax) / receivesLeft;
 }
 
 function between(min: number, max: number, at: Hiding): number {

@@ -103,8 +103,8 @@ describe("when receives run short, every hiding lasts so long that the rest of t
     expect(delayS({ ...hour, receives: 49 })).toBeLessThan(11);
     expect(delayS({ ...hour, receives: 50 })).toBe(26); // 3,600 s over 140 receives
     expect(delayS({ ...hour, receives: 188 })).toBe(1_800);
-    expect(delayS({ ...hour, receives: 189 })).toBe(3_600);
-    expect(delayS({ ...hour, receives: 500 })).toBe(3_600);
+    expect(delayS({ ...hour, receives: 189 })).toBe(1_800); // never to the very deadline
+    expect(delayS({ ...hour, receives: 500 })).toBe(1_800);
     expect(delayS({ ...hour, lane: "rt", receives: 24, deadlineLeftMs: 300_000 })).toBeLessThan(11);
     expect(delayS({ ...hour, lane: "rt", receives: 25, deadlineLeftMs: 300_000 })).toBe(20); // over 15
   });
@@ -120,8 +120,8 @@ describe("when receives run short, every hiding lasts so long that the rest of t
   test("an envelope that is unread has its lane's latest deadline", () =>
     expect(againDelayS({ lane: "bg", receives: 188, sinceReceiveMs: 0, jitter: 0 })).toBe(21_600));
 
-  test("and none has a later one", () =>
-    expect(againDelayS({ ...hour, receives: 188, deadlineLeftMs: 1e12 })).toBe(21_600));
+  test("a job that has lowered its lane has its own, which is later", () =>
+    expect(againDelayS({ ...hour, lane: "rt", receives: 30, deadlineLeftMs: 12 * 3_600_000 })).toBe(4_320));
 });
 
 const released = (at: Partial<Parameters<typeof releaseNext>[0]>) => {
