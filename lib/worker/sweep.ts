@@ -125,7 +125,7 @@ async function end(sweeper: Sweeper, row: Extract<Sweep, { kind: "end" }>["row"]
   const { clock, jobs } = world;
   const { jobId, contentHash, deadlineAtMs, enqueuedAtMs, lane, replyTo } = row;
   const nowMs = clock.nowMs();
-  const holding = { holder: clock.newId(), nowMs, heldUntilMs: nowMs + holdMs, worker: name, early: true };
+  const holding = { holder: clock.newId(), nowMs, heldUntilMs: nowMs + holdMs, worker: name };
   const ask: ClaimAsk = { jobId, contentHash, deadlineAtMs, enqueuedAtMs, lane, ...holding };
   const says = verdict(await jobs.claim(ask), ask, nowMs);
   if (!("claim" in says)) return undefined; // somebody was faster, and the row will be due again

@@ -56,6 +56,15 @@ describe("who waits for a reply", () => {
     );
   });
 
+  test("is told of a big output where it lies, as the row says it", async () => {
+    const text = "a".repeat(config.replies.inlineBytesMax);
+    const service = aService({ config, script: { rules: [{ do: { kind: "answer", content: [{ text }] } }] } });
+    service.send(to("done"));
+    await service.invoke();
+    expect(service.world.announcer.sent).toEqual([{ to: queue("done"), reply: stored(service) }]);
+    expect(stored(service)).toContain("outputRef");
+  });
+
   test("is told once, however often the message comes while the job runs or later", async () => {
     const service = announcing();
     for (let copies = 0; copies < 3; copies += 1) service.send(to("done"));
@@ -197,6 +206,7 @@ describe("an announcement that fails", () => {
     expect(service.world.noted.filter(({ kind }) => kind === "trouble")).toMatchObject([
       { what: "note an announcement", error: "TimeoutError" },
     ]);
+    expect(row(service)).toMatchObject({ announced: [], unannounced: [] });
     service.send(to("done"));
     await service.invoke();
     expect(told(service)).toEqual([url("done"), url("done")]);

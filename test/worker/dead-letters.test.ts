@@ -97,6 +97,7 @@ describe("a message that SQS gave up", () => {
       reason: "dead_lettered",
     });
     expect(grave.world.queue.depth()).toEqual({ visible: 0, hidden: 0 });
+    expect(grave.world.clock.nextAtMs()).toBeUndefined();
     expect(grave.asked()).toBe(0);
   });
 

@@ -139,6 +139,10 @@ describe("an answer that the job table cannot take", () => {
   });
 });
 
+function never(): Promise<never> {
+  return new Promise(() => undefined);
+}
+
 function refuseOver(bytes: number, reply: string): Promise<never> | undefined {
   if (reply.length < bytes) return undefined;
   return Promise.reject(Object.assign(new Error("Item size"), { name: "ValidationException" }));
@@ -162,6 +166,18 @@ describe("an answer that SQS cannot take either", () => {
     expect(service.world.jobs.rows()[0]).toMatchObject({ attempts: 1 });
     expect(asked(service)).toBe(1);
     expect(service.worker.kept.unqueued).toEqual([]);
+  });
+
+  test("is forgotten when its message goes, though the table has not got it", async () => {
+    const { service, down } = await paid();
+    const hash = service.world.jobs.rows()[0]?.contentHash ?? "";
+    expect(service.worker.kept.of("j-1", hash)).toBeDefined();
+    down.clear();
+    down.add("complete");
+    await service.drain();
+    expect(service.reply()).toBeUndefined();
+    expect(service.world.queue.depth()).toEqual({ visible: 0, hidden: 0 });
+    expect(service.worker.kept.of("j-1", hash)).toBeUndefined();
   });
 
   test("stays that over deliveries in which nothing works", async () => {
@@ -253,9 +269,12 @@ describe("an answer that SQS cannot take either", () => {
     expect(worker.kept.unqueued.map(({ jobId }) => jobId)).toEqual(["4", "5"]);
   });
 
-  test("is kept although SQS never says that it cannot take it", async () => {
-    const { service, around, down } = aFrailService({ script: { latency: 2_000 } });
-    const hung: World = { ...around, outbox: { send: () => new Promise(() => undefined) } };
+  test.each<[says: string, hung: Partial<World>]>([
+    ["SQS never says that it cannot take it", { outbox: { send: never } }],
+    ["S3 never says so of its output", { objects: { get: never, putOutput: never } }],
+  ])("is kept although %s", async (_says, ports) => {
+    const { service, around, down } = aFrailService({ script: long(sqsMessageBytesMax) });
+    const hung: World = { ...around, ...ports };
     const worker = createMemoryWorker(hung, config, "bg");
     service.send();
     service.world.clock.after(1_000, () => down.add("complete"));
@@ -279,7 +298,7 @@ describe("an answer that SQS cannot take either", () => {
       ["big", sqsMessageBytesMax],
       ["small", 9],
     ] as const)
-      kept.keep({ ...aReply(jobId, 0), reply: JSON.stringify({ jobId, output: { text: "a".repeat(bytes) } }) });
+      kept.keep({ ...aReply(jobId, 0), reply: JSON.stringify({ jobId, output: { text: "ü".repeat(bytes / 2) } }) });
     down.add("objects");
     service.send();
     await service.invoke();
@@ -321,6 +340,22 @@ describe("a container's memory of replies", () => {
     expect(kept.of("safe", "h-1")).toBeUndefined();
   });
 
+  test("counts bytes, not letters", () => {
+    const kept = new KeptReplies();
+    const wide = { ...reply("wide", 0), reply: "ü".repeat(keptReplyBytesMax / 2) };
+    expect(kept.keep(wide)).toEqual([]);
+    expect(kept.keep(reply("1", 1))).toEqual([wide]);
+  });
+
+  test("takes only the newest of a job for safe, if that is what the replies queue has", () => {
+    const kept = new KeptReplies();
+    const old = reply("1", 1);
+    kept.keep(old);
+    kept.keep(reply("1", 2));
+    kept.queued(old);
+    expect(ids(kept)).toEqual(["1"]);
+  });
+
   test("holds the newest, however big", () => {
     const kept = new KeptReplies();
     kept.keep(reply("1", 1));
@@ -344,7 +379,17 @@ describe("a container's memory of replies", () => {
     expect(kept.of("1", "h-2")).toBeUndefined();
   });
 
-  test("that went is told, and its job is asked again", async () => {
+  test("tells whose reply had to go", async () => {
+    const { service, down } = aFrailService({ script: { latency: 2_000 } });
+    service.worker.kept.keep({ ...aReply("another", keptReplyBytesMax) });
+    down.add("outbox");
+    service.send();
+    service.world.clock.after(1_000, () => down.add("jobs"));
+    await service.invoke();
+    expect(noted(service, "reply-dropped")).toEqual([{ kind: "reply-dropped", jobId: "another" }]);
+  });
+
+  test("that has lost a reply asks for it again", async () => {
     const { service, down } = aFrailService({ script: { latency: 2_000 } });
     service.send();
     service.world.clock.after(1_000, () => down.add("jobs").add("outbox"));

@@ -93,7 +93,7 @@ describe("the reply-store", () => {
   });
 
   test("puts a big output into S3 first, and the whole into the row while S3 is away", async () => {
-    const output = { text: "a".repeat(config.replies.inlineBytesMax) };
+    const output = { text: "ü".repeat(config.replies.inlineBytesMax / 2) };
     const [store, without] = [aStore(), aStore((world) => ({ objects: { ...world.objects, putOutput: down } }))];
     for (const each of [store, without]) {
       await each.send(unstored({}, output));
@@ -101,6 +101,25 @@ describe("the reply-store", () => {
     }
     expect(JSON.parse((await rowOf(store))?.reply ?? "")).toMatchObject({ outputRef: expect.stringMatching(/^s3:/) });
     expect(JSON.parse((await rowOf(without))?.reply ?? "")).toMatchObject({ output });
+  });
+
+  test("keeps a big reply without an output as it is", async () => {
+    const message = "a".repeat(config.replies.inlineBytesMax);
+    const reply = JSON.stringify({ jobId: "j-1", status: "failed", error: { message }, meta: a.meta() });
+    const store = aStore();
+    await store.send(unstored({ status: "failed", reply }));
+    expect(await store.invoke()).toEqual([]);
+    expect(JSON.parse((await rowOf(store))?.reply ?? "")).toEqual(JSON.parse(reply));
+  });
+
+  test("reads a message once that came twice in a batch", async () => {
+    const { queue, send, world } = aStore();
+    await send(unstored());
+    const [record] = queue.receive();
+    if (record === undefined) throw new Error("nothing was received");
+    const store = { config, world: { ...world, queue } };
+    await passing(world.clock, storeReplies(store, [record, record], world.clock.nowMs() + 30_000));
+    expect(world.noted.map(({ kind }) => kind)).toEqual(["replied"]);
   });
 
   test("answers before its end though a request never does, and hides what is left", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { claimGraceMs, holdMs, sweepEveryMs, sweepLateMs } from "../../lib/core/limits.ts";
+import { announceRetryMs, claimGraceMs, holdMs, sweepEveryMs, sweepLateMs } from "../../lib/core/limits.ts";
 import type { ReplyTo } from "../../lib/core/reply-to.ts";
 import { replyTtlS } from "../../lib/core/reply.ts";
 import { sweepShardOf, sweepShards } from "../../lib/core/sweep.ts";
@@ -106,7 +106,11 @@ describe("a job whose message is gone", () => {
     const { put, sweep: look, row, world } = aSweeper();
     put(waiting({ replyTo: queue }));
     await look(120_000, { announcer: { announce: () => new Promise(() => undefined) } });
-    expect(await row()).toMatchObject({ state: "ended", unannounced: [queue] });
+    expect(await row()).toMatchObject({
+      state: "ended",
+      unannounced: [queue],
+      sweepAtMs: lateMs + 1 + announceRetryMs,
+    });
     await world.clock.advance(sweepEveryMs);
     await look();
     expect(world.announcer.sent).toHaveLength(1);
@@ -272,6 +276,17 @@ describe("a sweep", () => {
     expect(world.clock.nextAtMs()).toBeUndefined();
   });
 
+  test("begins no more of a page once the end is near", async () => {
+    const { sweep: look, world } = aSweeper();
+    const due = Array.from({ length: 100 }, (_, index) => ({ jobId: `job-${index}`, sweepAtMs: lateMs }));
+    const readDue: World["jobs"]["readDue"] = async () => ({ due, next: undefined });
+    const read = async () => {
+      await world.clock.sleep(3_000);
+      return undefined;
+    };
+    expect(await look(10_000, { jobs: { ...world.jobs, read, readDue } })).toEqual({ due: 20, ended: 0 });
+  });
+
   test("begins nothing once the end is near", async () => {
     const { down, kinds, put, sweep: look } = aSweeper();
     put(waiting());
@@ -294,6 +309,19 @@ describe("a sweep", () => {
     expect(await world.jobs.complete(holder, end)).toEqual({ kind: "stored" });
     expect(await reply()).toEqual({ ok: true });
   });
+});
+
+test("a reply that was faster than the sweeper's stands, and the sweeper says nothing of its own", async () => {
+  const { kinds, put, reply, sweep: look, world } = aSweeper();
+  put(waiting({ replyTo: queue }));
+  const complete: World["jobs"]["complete"] = async (claim, ask) => {
+    await world.jobs.storeReply(claim.jobId, { ...ask, reply: '{"ok":true}', contentHash: "h-1" });
+    return world.jobs.complete(claim, ask);
+  };
+  expect(await look(120_000, { jobs: { ...world.jobs, complete } })).toEqual({ due: 1, ended: 0 });
+  expect(await reply()).toEqual({ ok: true });
+  expect(world.announcer.sent).toEqual([]);
+  expect(kinds()).toEqual(["swept"]);
 });
 
 describe("a job that a worker handed back", () => {
