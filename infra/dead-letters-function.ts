@@ -2,7 +2,7 @@ import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import { deadLettersVariable, lanes } from "../lib/core/lane.ts";
 import type { Lane } from "../lib/core/lane.ts";
-import { deadLettersConcurrencyMax, deadLettersTimeoutMs, sqsBatchEntriesMax } from "../lib/core/limits.ts";
+import { deadLettersBatchSize, deadLettersConcurrencyMax, deadLettersTimeoutMs } from "../lib/core/limits.ts";
 import { LiveFunction } from "./live-function.ts";
 import type { FunctionProps } from "./live-function.ts";
 
@@ -27,7 +27,7 @@ export class DeadLettersFunction extends LiveFunction {
     for (const { lane, queue } of fed) {
       this.feedFrom(
         queue,
-        { batchSize: sqsBatchEntriesMax, concurrencyMax: deadLettersConcurrencyMax },
+        { batchSize: deadLettersBatchSize, concurrencyMax: deadLettersConcurrencyMax },
         `Mapping-${lane}`,
       );
     }

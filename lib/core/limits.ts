@@ -116,6 +116,8 @@ export const requeueMsMax = 120_000;
 export const turnMsBase = 1_000;
 export const releasesMax = 20;
 export const releaseDeadlineLeftMsMin = 20_000;
+/** A message whose job lies where a worker may not read is left to others so often: some six minutes. */
+export const readReceivesMax = 10;
 
 /** SQS: a message may stay hidden for 12 hours after a receive, in all; more is refused, not clamped. */
 export const sqsHiddenSMax = 43_200;
@@ -153,10 +155,14 @@ export const replyStoreConcurrencyMax = 5;
 export const deadLettersTimeoutMs = 60_000;
 export const deadLettersVisibilityS = (6 * deadLettersTimeoutMs) / 1_000;
 export const deadLettersConcurrencyMax = 2;
+/** Nothing is behind them: an envelope of many megabytes must not take others down. */
+export const deadLettersBatchSize = 1;
 
 /** The sweeper looks so often; a job is lost once its deadline is this long past, and a failed announcement waits at most so long. */
 export const sweepEveryMs = 5 * 60_000;
 export const sweepLateMs = 15 * 60_000;
+/** Of a job whose last worker never gave it back: its reply may lie in the replies queue. */
+export const sweepUnreturnedLateMs = 24 * 3_600_000;
 export const sweepPauseMsMax = 6 * 3_600_000;
 export const sweeperTimeoutMs = 120_000;
 
@@ -164,7 +170,7 @@ export const sweeperTimeoutMs = 120_000;
 export const paramsPrefix = "params/";
 export const outputsPrefix = "outputs/";
 /** A job is parked by its deadline at the latest, and may then be run again for as long as SQS keeps the message. */
-export const paramsTtlDays = 16;
+export const paramsTtlDays = 29;
 
 /** The queue's own visibility: what AWS asks for, 6 × the function's timeout, plus the batching window. */
 export function queueVisibilityS(lane: Lane): number {

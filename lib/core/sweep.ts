@@ -1,6 +1,6 @@
 import { isAnswered, isHeld } from "./claim.ts";
 import type { JobRow } from "./claim.ts";
-import { rowFormat, sweepEveryMs, sweepLateMs, sweepPauseMsMax } from "./limits.ts";
+import { rowFormat, sweepEveryMs, sweepLateMs, sweepPauseMsMax, sweepUnreturnedLateMs } from "./limits.ts";
 import { isAmong } from "./reply-to.ts";
 import type { ReplyTo } from "./reply-to.ts";
 
@@ -45,7 +45,8 @@ export function sweepOf(row: JobRow | undefined, nowMs: number): Sweep {
     return to.length === 0 ? { kind: "settled" } : { kind: "announce", reply: row.reply, to };
   }
   if (isHeld(row, nowMs) || !isEndable(row)) return { kind: "leave" };
-  return nowMs >= row.deadlineAtMs + sweepLateMs ? { kind: "end", row } : { kind: "leave" };
+  const lateMs = row.state === "running" ? sweepUnreturnedLateMs : sweepLateMs;
+  return nowMs >= row.deadlineAtMs + lateMs ? { kind: "end", row } : { kind: "leave" };
 }
 
 /** Whoever a row names and nobody has told. */

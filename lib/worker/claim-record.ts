@@ -74,8 +74,10 @@ async function inTurn(run: Run, crashes: number, act: Act): Promise<Settlement> 
   const { invocation } = run;
   if (crashes === 1) {
     invocation.meter.set(run.delivery, "waiting");
-    if ((await invocation.turns.afterTheFresh()) === "closed")
-      return { kind: "requeue", delayS: notBegunS(run), cause: "bell" };
+    const cancelEnd = run.clock.after(run.job.deadlineAtMs - run.clock.nowMs(), () => run.cut("deadline"));
+    const turn = await invocation.turns.afterTheFresh(run.signal);
+    cancelEnd();
+    if (turn === "closed") return { kind: "requeue", delayS: notBegunS(run), cause: "bell" };
     invocation.meter.set(run.delivery, "working");
   }
   try {

@@ -1,7 +1,6 @@
 import { verdict } from "../core/claim.ts";
 import type { ClaimAsk, JobRow } from "../core/claim.ts";
 import { endings } from "../core/endings.ts";
-import { contentOf, jobOf } from "../core/job.ts";
 import type { Delivery, Job } from "../core/job.ts";
 import { holdMs } from "../core/limits.ts";
 import { hasCode } from "../core/reply.ts";
@@ -25,10 +24,10 @@ export function processDeadLetters(worker: Worker, records: readonly Delivery[],
 
 /** The reply first, told to whoever waits, then the parked copy, then the acknowledgement: whoever dies in between begins again. */
 async function endDeadLetter(invocation: Invocation, delivery: Delivery): Promise<Settled> {
-  const { digest, name, world } = invocation.worker;
+  const { name, world } = invocation.worker;
   const opened = await openDelivery(invocation, delivery);
   if (opened.kind === "settled") return opened.settled;
-  const job = jobOf(opened.envelope, delivery, digest(contentOf(opened.envelope)));
+  const { job } = opened;
 
   const nowMs = world.clock.nowMs();
   const holding = { holder: world.clock.newId(), nowMs, heldUntilMs: nowMs + holdMs };

@@ -11,8 +11,9 @@ export function hidingFacts(
   delivery: Delivery,
   job: Job,
 ): HidingFacts & { readonly deadlineLeftMs: number };
-export function hidingFacts({ worker }: Invocation, delivery: Delivery, job?: Job): HidingFacts {
-  const { crowd, world } = worker;
+export function hidingFacts(invocation: Invocation, delivery: Delivery, known?: Job): HidingFacts {
+  const { crowd, world } = invocation.worker;
+  const job = known ?? invocation.jobs.get(delivery.messageId);
   const { clock } = world;
   const nowMs = clock.nowMs();
   const heartbeatSeconds = job?.replyTo?.kind === "taskToken" ? job.replyTo.heartbeatSeconds : undefined;

@@ -1,5 +1,5 @@
 import type { Config } from "../core/config.ts";
-import type { Delivery } from "../core/job.ts";
+import type { Delivery, Job } from "../core/job.ts";
 import type { Lane } from "../core/lane.ts";
 import { closingBellMs, lastCallMs } from "../core/limits.ts";
 import type { World } from "../ports.ts";
@@ -40,6 +40,8 @@ export interface Invocation {
   readonly running: Set<Run>;
   /** All records: the messages of those that have not settled, begun or not, stay hidden. */
   readonly deliveries: readonly Delivery[];
+  /** What is known of the messages' jobs, by messageId. */
+  readonly jobs: Map<string, Job>;
   /** Requests that nobody waits for any more, but the handler. */
   readonly stragglers: Promise<unknown>[];
   bellHasRung: boolean;
@@ -56,6 +58,7 @@ export function openInvocation(worker: Worker, deliveries: readonly Delivery[], 
     meter: new Meter(() => clock.nowMs()),
     running: new Set(),
     deliveries,
+    jobs: new Map(),
     stragglers: [],
     bellHasRung: false,
   };

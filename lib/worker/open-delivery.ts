@@ -3,9 +3,12 @@ import { mayRead } from "../core/config.ts";
 import { checkAgainst } from "../core/envelope.ts";
 import type { Envelope, Fault, Read } from "../core/envelope.ts";
 import { readBody, readObject } from "../core/feeds.ts";
-import type { Delivery } from "../core/job.ts";
-import { isAllowed } from "../core/reply-to.ts";
+import { contentOf, jobOf } from "../core/job.ts";
+import type { Delivery, Job } from "../core/job.ts";
+import { laneLimits, readReceivesMax } from "../core/limits.ts";
+import { releaseNext } from "../core/release.ts";
 import { hasCode, replyText, replyTtlS } from "../core/reply.ts";
+import { hidingFacts } from "./hiding-facts.ts";
 import type { Invocation } from "./invocation.ts";
 import { invalidEnvelope } from "./replies.ts";
 import { settleAnswered, settleUnclaimed } from "./settle-record.ts";
@@ -13,25 +16,38 @@ import type { Settled } from "./settle-record.ts";
 
 /** A message that asks for a job, or one that has ended because it does not. */
 export type Opened =
-  | { readonly kind: "envelope"; readonly envelope: Envelope }
+  | { readonly kind: "job"; readonly job: Job }
+  /** A job that has begun, and that this worker's config does not allow: another version's does. */
+  | { readonly kind: "disallowed"; readonly job: Job; readonly fault: Fault }
   | { readonly kind: "settled"; readonly settled: Settled };
 
 /** Reads the envelope of a message and holds it against the config; what is none is answered or parked here. */
 export async function openDelivery(invocation: Invocation, delivery: Delivery): Promise<Opened> {
   const read = await readDelivery(invocation, delivery);
   switch (read.kind) {
-    case "envelope": {
-      const fault = checkAgainst(read.envelope, invocation.worker.config);
-      if (fault === undefined) return read;
-      return settled(await answerInvalid(invocation, delivery, { ...read.envelope, fault }));
-    }
+    case "envelope":
+      return openEnvelope(invocation, delivery, read.envelope);
     case "ignore":
       return settled(await settleUnclaimed(invocation, delivery, { kind: "acknowledge" }));
     case "refused":
       return settled(await refuse(invocation, delivery, read.fault));
-    case "invalid":
-      return settled(await answerInvalid(invocation, delivery, read));
+    case "invalid": {
+      const end = await answerInvalid(invocation, delivery, read);
+      return settled(end.kind === "settled" ? end.settled : await parkInvalid(invocation, delivery, read));
+    }
+    case "elsewhere":
+      return settled(await leaveToOthers(invocation, delivery, read.fault));
   }
+}
+
+async function openEnvelope(invocation: Invocation, delivery: Delivery, envelope: Envelope): Promise<Opened> {
+  const { config, digest } = invocation.worker;
+  const job = jobOf(envelope, delivery, digest(contentOf(envelope)));
+  invocation.jobs.set(delivery.messageId, job);
+  const fault = checkAgainst(envelope, config);
+  if (fault === undefined) return { kind: "job", job };
+  const end = await answerInvalid(invocation, delivery, { ...envelope, fault });
+  return end.kind === "has-row" ? { kind: "disallowed", job, fault } : settled(end.settled);
 }
 
 function settled(end: Settled): Opened {
@@ -42,13 +58,18 @@ function bodyFault(message: string): Fault {
   return { field: "body", message };
 }
 
+type ReadDelivery =
+  | Exclude<Read, { kind: "pointer" }>
+  /** It points to where this worker's config does not let it read. */
+  | { readonly kind: "elsewhere"; readonly fault: Fault };
+
 /** The body, or the object in S3 that it points to. Only buckets of the config are read: a sender names them. */
-async function readDelivery({ worker }: Invocation, delivery: Delivery): Promise<Exclude<Read, { kind: "pointer" }>> {
+async function readDelivery({ worker }: Invocation, delivery: Delivery): Promise<ReadDelivery> {
   const read = readBody(delivery.body);
   if (read.kind !== "pointer") return read;
   if (!mayRead(worker.config, read)) {
     const fault = bodyFault("points to a bucket that is not allowed; name it in paramsRef.buckets of the config");
-    return { kind: "refused", fault };
+    return { kind: "elsewhere", fault };
   }
   const object = await worker.world.objects.get(read.bucket, read.key);
   if (object.kind === "found") return readObject(object.text);
@@ -67,12 +88,23 @@ async function refuse(invocation: Invocation, delivery: Delivery, fault: Fault):
   return settleUnclaimed(invocation, delivery, { kind: "park", reason: "not_an_envelope", detail: faultText(fault) });
 }
 
+/** A worker of another version may be let to read there; who cannot be named can only be waited for by receives. */
+async function leaveToOthers(invocation: Invocation, delivery: Delivery, fault: Fault): Promise<Settled> {
+  const hiding = hidingFacts(invocation, delivery);
+  const deadlineLeftMs = laneLimits[delivery.lane].deadlineMsMax;
+  const next = releaseNext({ ...hiding, deadlineLeftMs, releases: delivery.receives - 1 });
+  if (next.kind === "answer" || delivery.receives >= readReceivesMax) return refuse(invocation, delivery, fault);
+  return settleUnclaimed(invocation, delivery, { kind: "hide", delayS: next.delayS, why: "released" });
+}
+
+type Invalid = Omit<Extract<Read, { kind: "invalid" }>, "kind">;
+
 /** A job that can be named is answered, unless it has a row: a damaged duplicate must not end a good job. */
 async function answerInvalid(
   invocation: Invocation,
   delivery: Delivery,
-  { jobId, fault, replyTo }: Omit<Extract<Read, { kind: "invalid" }>, "kind">,
-): Promise<Settled> {
+  { jobId, fault, replyTo }: Invalid,
+): Promise<{ readonly kind: "settled"; readonly settled: Settled } | { readonly kind: "has-row" }> {
   const { config, digest, world } = invocation.worker;
   const { messageId, lane } = delivery;
   world.telemetry.note({ kind: "refused", jobId, messageId, lane, field: fault.field });
@@ -88,9 +120,13 @@ async function answerInvalid(
   // A copy of an envelope that was refused, or the same message again after a lost answer, has its reply.
   const stands = answered.kind === "stored" ? { jobId, reply, announced: [] } : answered.row;
   if (isAnswered(stands) && hasCode(stands.reply, "invalid_envelope")) {
-    const to = replyTo !== undefined && isAllowed(replyTo, config.replies.allow) ? replyTo : undefined;
-    return settleAnswered(invocation, delivery, stands, to, { jobId, messageId, lane });
+    const end = await settleAnswered(invocation, delivery, stands, replyTo, { jobId, messageId, lane });
+    return { kind: "settled", settled: end };
   }
+  return { kind: "has-row" };
+}
+
+function parkInvalid(invocation: Invocation, delivery: Delivery, { jobId, fault }: Invalid): Promise<Settled> {
   const detail = faultText(fault);
   return settleUnclaimed(invocation, delivery, { kind: "park", reason: "invalid_envelope", detail, jobId });
 }

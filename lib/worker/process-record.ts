@@ -1,7 +1,7 @@
-import { contentOf, jobOf } from "../core/job.ts";
 import type { Delivery, Job } from "../core/job.ts";
 import { plan } from "../core/plan.ts";
 import type { Step } from "../core/plan.ts";
+import type { ReplyError } from "../core/reply.ts";
 import { releaseVerdict } from "../core/claim.ts";
 import { mayWaitUnclaimed, pausedForMs, releaseNext, requeueDelayS } from "../core/release.ts";
 import { endings } from "../core/endings.ts";
@@ -19,7 +19,7 @@ import { standingOf } from "./standing.ts";
 
 /** From the SQS record to its end: envelope → plan → claim → run → settlement. */
 export async function processRecord(invocation: Invocation, delivery: Delivery): Promise<Settled> {
-  const { board, config, digest, world } = invocation.worker;
+  const { board, config, world } = invocation.worker;
   const { messageId, lane, receives, enqueuedAtMs } = delivery;
   invocation.meter.set(delivery, "working");
   const jobAgeMs = Math.max(0, world.clock.nowMs() - enqueuedAtMs);
@@ -27,10 +27,12 @@ export async function processRecord(invocation: Invocation, delivery: Delivery):
 
   const opened = await openDelivery(invocation, delivery);
   if (opened.kind === "settled") return opened.settled;
-  const job = jobOf(opened.envelope, delivery, digest(contentOf(opened.envelope)));
+  const { job } = opened;
+  if (opened.kind === "disallowed") return release(invocation, delivery, job, endings.invalidEnvelope(opened.fault));
 
   const planned = plan(job, config);
-  if (planned.kind === "unknown-model") return releaseUnknown(invocation, delivery, job, planned.name);
+  if (planned.kind === "unknown-model")
+    return release(invocation, delivery, job, endings.notConfigured(planned.name), planned.name);
   // What was paused when this worker last looked may have been let go since, and only a look tells.
   if (pauseOf(invocation.worker, job, planned.steps).pausedMs > 0) await inTime(invocation, board.read());
   const pause = pauseOf(invocation.worker, job, planned.steps);
@@ -56,8 +58,14 @@ function pauseOf(worker: Worker, job: Job, steps: readonly Step[]) {
   return { pausedMs: open.length === 0 ? laneMs : pausedForMs(untilMs, nowMs), lanePaused: laneMs > 0 };
 }
 
-/** A model that this worker does not know may be known to a worker of another version: the message waits for it. */
-async function releaseUnknown(invocation: Invocation, delivery: Delivery, job: Job, name: string): Promise<Settled> {
+/** What this worker's config does not have, a model above all, another version's may: the message waits for that. */
+async function release(
+  invocation: Invocation,
+  delivery: Delivery,
+  job: Job,
+  error: ReplyError,
+  model?: string,
+): Promise<Settled> {
   const { jobs, clock, telemetry } = invocation.worker.world;
   const ask = { ...job, nowMs: clock.nowMs() };
   const says = releaseVerdict(await jobs.countRelease(ask), ask);
@@ -66,10 +74,13 @@ async function releaseUnknown(invocation: Invocation, delivery: Delivery, job: J
   const { releases } = says;
   const next = releaseNext({ ...hidingFacts(invocation, delivery, job), releases: releases - 1 });
   switch (next.kind) {
-    case "release":
-      telemetry.note({ kind: "unknown-model", jobId: job.jobId, lane: job.lane, name, releases, delayS: next.delayS });
-      return settleUnclaimed(invocation, delivery, { kind: "hide", delayS: next.delayS, why: "released" });
+    case "release": {
+      const { jobId, lane } = job;
+      const { delayS } = next;
+      if (model !== undefined) telemetry.note({ kind: "unknown-model", jobId, lane, name: model, releases, delayS });
+      return settleUnclaimed(invocation, delivery, { kind: "hide", delayS, why: "released" });
+    }
     case "answer":
-      return claimRecord(invocation, delivery, job, async (run) => failed(run, endings.notConfigured(name)));
+      return claimRecord(invocation, delivery, job, async (run) => failed(run, error));
   }
 }

@@ -3,8 +3,8 @@ import { allows } from "../core/breaker.ts";
 import { stepParts } from "../core/config.ts";
 import { needOn, wantsCount } from "../core/count-tokens.ts";
 import { decide } from "../core/decide.ts";
-import type { Left } from "../core/decide.ts";
 import { errorOf } from "../core/chain-error.ts";
+import { errorName } from "../core/error-name.ts";
 import { exhausted } from "../core/exhausted.ts";
 import { withoutLease } from "../core/hope.ts";
 import type { StepOutcome } from "../core/hope.ts";
@@ -12,8 +12,6 @@ import { failureOfStop } from "../core/failure.ts";
 import type { Failure } from "../core/failure.ts";
 import type { JsonObject } from "../core/json.ts";
 import { leaseAsks } from "../core/ledgers.ts";
-import { patienceMs } from "../core/limit.ts";
-import { attemptsPerLifeMax, laneLimits } from "../core/limits.ts";
 import { inOrder } from "../core/override.ts";
 import { needOf, paramsFor, skipReason } from "../core/plan.ts";
 import type { Need, Step, StepFacts } from "../core/plan.ts";
@@ -24,6 +22,7 @@ import { behindBreaker } from "./behind-breaker.ts";
 import { countTokens } from "./count-tokens.ts";
 import { hidingFacts } from "./hiding-facts.ts";
 import { inTime } from "./in-time.ts";
+import { attemptMsMax, leaseWaitMs, leftOf } from "./left.ts";
 import { endedAs, failed } from "./replies.ts";
 import type { JobReply } from "./replies.ts";
 import { runAttempt } from "./run-attempt.ts";
@@ -59,7 +58,11 @@ export async function runPlan(run: Run, planned: readonly Step[], params: JsonOb
   const steps = inOrder(planned, run.board.overrides.models.get(model), target !== undefined);
   run.firstStep = steps[0]?.name;
   const seen: Seen = { counts: new Map() };
-  const end = await walkChain(run, steps, params, seen);
+  const end = await walkChain(run, steps, params, seen).catch((error: unknown) => {
+    if (seen.refusal === undefined) throw error;
+    run.note({ kind: "trouble", what: "better a refusal", error: errorName(error) });
+    return requeue(run, "trouble", 0);
+  });
   // A refusal was paid for, and it is an answer: only a better one, a cancel or another holder goes before it.
   const isBetter = end.kind === "lost" || (end.kind === "reply" && (end.reply.ok || end.reply.status === "cancelled"));
   if (seen.refusal === undefined || isBetter) return end;
@@ -126,7 +129,7 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
         needOn(step, walk.need, walk.seen.counts),
         attempt,
         longestMs,
-        leaseWaitMs(run, step, walk),
+        leaseWaitMs(run, step, walk.number),
       ),
     );
     if (tried.kind === "shut") return leave(run, attempt, { step: step.name, ...shut(tried.untilMs) });
@@ -271,35 +274,6 @@ function requeue(run: Run, cause: RequeueCause, knownWaitMs: number | undefined)
   const known = knownWaitMs === undefined ? {} : { knownWaitMs };
   const delayS = requeueDelayS({ ...hidingFacts(run.invocation, run.delivery, run.job), cause, requeues, ...known });
   return { kind: "requeue", delayS, cause };
-}
-
-/** What the job has left; `steps` are those that an attempt may be made on. */
-function leftOf(run: Run, steps: readonly Step[]): Left {
-  const nowMs = run.clock.nowMs();
-  const longestMs = attemptMsMax(run);
-  return {
-    lane: run.job.lane,
-    lifeAttemptsLeft: attemptsPerLifeMax - run.progress.attempts,
-    deadlineLeftMs: run.job.deadlineAtMs - nowMs,
-    invocationLeftMs: run.invocation.bellAtMs - nowMs,
-    attemptMs: Math.min(longestMs, ...steps.map(({ typicalMs }) => 3 * (typicalMs ?? Infinity))),
-    sleptMs: run.sleptMs,
-  };
-}
-
-/** What is left of the wait for leases on a step in this delivery, for all its attempts: a walk brings it anew. */
-function leaseWaitMs(run: Run, step: Step, walk: Walk): number {
-  if (step.requireHeadroom) return 0;
-  const { lane } = run.job;
-  const { leaseWaitMsMax, walksMax } = laneLimits[lane];
-  const bounds = { limitStart: step.limit.start, limitMax: step.limit.max };
-  const waitMs = patienceMs(leaseWaitMsMax * Math.min(walk.number, walksMax), lane, run.board.head(step.name), bounds);
-  return Math.max(0, waitMs - (run.leaseWaits.get(step.name) ?? 0));
-}
-
-/** A job that lowered its lane still runs in the invocation of the queue it came by. */
-function attemptMsMax({ job, delivery }: Run): number {
-  return Math.min(laneLimits[job.lane].attemptMsMax, laneLimits[delivery.lane].attemptMsMax);
 }
 
 function ledgersOn({ invocation, job }: Run, step: Step): readonly string[] {

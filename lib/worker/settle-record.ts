@@ -1,12 +1,16 @@
 import { afterGiveBack, isAnswered } from "../core/claim.ts";
 import type { Answered } from "../core/claim.ts";
-import type { Delivery } from "../core/job.ts";
+import { errorName } from "../core/error-name.ts";
+import type { Delivery, Job } from "../core/job.ts";
 import type { Tags } from "../core/noted.ts";
+import { requeueDelayS } from "../core/release.ts";
+import { isAllowed } from "../core/reply-to.ts";
 import type { ReplyTo } from "../core/reply-to.ts";
 import type { Reply } from "../core/reply.ts";
 import type { Settlement, Unclaimed } from "../core/settlement.ts";
 import { announce } from "./announce.ts";
 import type { Announceable } from "./announce.ts";
+import { hidingFacts } from "./hiding-facts.ts";
 import { inTime, lastTry } from "./in-time.ts";
 import { insist } from "./insist.ts";
 import type { Invocation } from "./invocation.ts";
@@ -70,9 +74,11 @@ export async function settleAnswered(
   to: ReplyTo | undefined,
   tags: Tags,
 ): Promise<Settled> {
-  const { kept, world } = invocation.worker;
+  const { config, kept, world } = invocation.worker;
   kept.forget(reply.jobId);
-  const isTold = await announce(world, reply, to, tags, (act) => lastTry(invocation, act));
+  // Another version's worker may have run the job for one whom this config does not know.
+  const known = to !== undefined && isAllowed(to, config.replies.allow) ? to : undefined;
+  const isTold = await announce(world, reply, known, tags, (act) => lastTry(invocation, act));
   invocation.visibility.forget(delivery);
   return isTold ? "acknowledged" : "again";
 }
@@ -81,8 +87,7 @@ export async function settleAnswered(
 export async function giveBack(run: Run, notBeforeMs: number): Promise<Settled | "given-back"> {
   const { clock, jobs, telemetry } = run.invocation.worker.world;
   const { job, progress, stageRow: stage } = run;
-  const replyTo = job.replyTo === undefined ? {} : { replyTo: job.replyTo };
-  const ask = { nowMs: clock.nowMs(), notBeforeMs, progress, stage, ...replyTo };
+  const ask = { nowMs: clock.nowMs(), notBeforeMs, progress, stage, ...replyToOf(job) };
   const given = await insist(
     run,
     () => jobs.giveBack(run.claim, ask),
@@ -103,6 +108,10 @@ export async function giveBack(run: Run, notBeforeMs: number): Promise<Settled |
   }
 }
 
+function replyToOf({ replyTo }: Job) {
+  return replyTo === undefined ? {} : { replyTo };
+}
+
 async function requeue(run: Run, { delayS, cause }: Settlement & { kind: "requeue" }): Promise<Settled> {
   const { clock, telemetry } = run.invocation.worker.world;
   const notBeforeMs = clock.nowMs() + delayS * 1_000;
@@ -111,6 +120,30 @@ async function requeue(run: Run, { delayS, cause }: Settlement & { kind: "requeu
   if (given !== "given-back") return given;
   telemetry.note({ ...run.tags, kind: "requeued", cause, delayS });
   await inTime(run.invocation, run.invocation.visibility.hide(run.delivery, delayS));
+  return "again";
+}
+
+/**
+ * Only this container has the reply: the message comes again to look for it. A claim that lapsed would count as a crash,
+ * so it is given back where the table takes that; a table that is away is not asked twice.
+ */
+async function comeAgain(run: Run): Promise<Settled> {
+  const { invocation, delivery, job } = run;
+  const { clock, jobs, telemetry } = invocation.worker.world;
+  const { requeues } = run.progress;
+  run.add({ requeues: requeues + 1 });
+  const delayS = requeueDelayS({ ...hidingFacts(invocation, delivery, job), cause: "trouble", requeues });
+  const nowMs = clock.nowMs();
+  const notBeforeMs = nowMs + delayS * 1_000;
+  run.show({ kind: "requeued", untilMs: notBeforeMs });
+  const ask = { nowMs, notBeforeMs, progress: run.progress, stage: run.stageRow, ...replyToOf(job) };
+  try {
+    await lastTry(invocation, () => jobs.giveBack(run.claim, ask));
+    await inTime(invocation, invocation.visibility.hide(delivery, delayS));
+  } catch (error) {
+    telemetry.note({ ...run.tags, kind: "trouble", what: "give back the claim", error: errorName(error) });
+    invocation.visibility.forget(delivery);
+  }
   return "again";
 }
 
@@ -131,13 +164,10 @@ async function settleReply(run: Run, reply: Reply): Promise<Settled> {
       );
     case "queued":
       // The reply-store tells whoever waits.
-      worker.kept.forget(job.jobId);
       invocation.visibility.forget(delivery);
       return "acknowledged";
     case "kept":
-      // The claim lapses, the message comes again, and the reply is there for it.
-      invocation.visibility.forget(delivery);
-      return "again";
+      return comeAgain(run);
     case "lost":
       return isAnswered(place.row) ? done(run, place.row) : lost(run);
   }

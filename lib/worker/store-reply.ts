@@ -52,12 +52,19 @@ async function secondBest(run: Run, unstored: UnstoredReply): Promise<Place> {
   try {
     await sendToOutbox(world, unstored, (act) => lastTry(run.invocation, act));
     world.telemetry.note({ ...run.tags, kind: "reply-via-outbox" });
+    keep(run, unstored); // a copy of the message may come before the reply-store has written
+    kept.queued(unstored);
     return { kind: "queued" };
   } catch (error) {
     world.telemetry.note({ ...run.tags, kind: "reply-kept", error: errorName(error) });
-    for (const { jobId } of kept.keep(unstored)) world.telemetry.note({ jobId, kind: "reply-dropped" });
+    keep(run, unstored);
     return { kind: "kept" };
   }
+}
+
+function keep({ invocation }: Run, unstored: UnstoredReply): void {
+  const { kept, world } = invocation.worker;
+  for (const { jobId } of kept.keep(unstored)) world.telemetry.note({ jobId, kind: "reply-dropped" });
 }
 
 function unstoredOf({ job, progress }: Run, { status }: Reply, reply: string): UnstoredReply {

@@ -126,8 +126,8 @@ async function end(sweeper: Sweeper, row: Extract<Sweep, { kind: "end" }>["row"]
   const { jobId, contentHash, deadlineAtMs, enqueuedAtMs, lane, replyTo } = row;
   const nowMs = clock.nowMs();
   const holding = { holder: clock.newId(), nowMs, heldUntilMs: nowMs + holdMs, worker: name };
-  const ask: ClaimAsk = { jobId, contentHash, deadlineAtMs, enqueuedAtMs, lane, ...holding };
-  const says = verdict(await jobs.claim(ask), ask, nowMs);
+  const claimAsk: ClaimAsk = { jobId, contentHash, deadlineAtMs, enqueuedAtMs, lane, ...holding };
+  const says = verdict(await jobs.claim(claimAsk), claimAsk, nowMs);
   if (!("claim" in says)) return undefined; // somebody was faster, and the row will be due again
 
   const meta = metaOfRow(row, nowMs, { worker: name, workerVersion: version });
@@ -136,13 +136,18 @@ async function end(sweeper: Sweeper, row: Extract<Sweep, { kind: "end" }>["row"]
   const reply = replyOf({ jobId, metadata: {} }, ending, meta);
   const owed = replyTo === undefined ? undefined : { to: replyTo, dueMs: nowMs + announceRetryMs };
   const text = replyText(reply);
-  const completed = await jobs.complete(says.claim, {
-    nowMs,
-    reply: text,
-    status: reply.status,
-    ttlS: replyTtlS(nowMs, config.replies.ttlDays),
-    progress: progressOf(says.row),
-    ...(owed === undefined ? {} : { owed }),
+  const progress = progressOf(says.row);
+  const ttlS = replyTtlS(nowMs, config.replies.ttlDays);
+  const ask = { nowMs, reply: text, status: reply.status, ttlS, progress, ...(owed === undefined ? {} : { owed }) };
+  const completed = await jobs.complete(says.claim, ask).catch(async (error: unknown) => {
+    // A claim that is not given back looks like a dead worker's, whose reply may be on its way.
+    await jobs.giveBack(says.claim, {
+      nowMs,
+      notBeforeMs: nowMs,
+      progress,
+      stage: { stage: "queued", stageAtMs: nowMs },
+    });
+    throw error;
   });
   if (completed.kind === "lost") return undefined;
 

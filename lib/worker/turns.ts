@@ -3,7 +3,8 @@ export type Turn = "yours" | "closed";
 
 /**
  * Who may run when: records of jobs that never crashed at once, those of a job that crashed once after them, those that
- * crashed more often alone. A poison job can so take others down with it no more than once.
+ * crashed more often alone. A poison job can so take others down with it twice: those beside it, and those of them that
+ * run beside it again after their first crash.
  */
 export class Turns {
   #busy = 0;
@@ -22,9 +23,9 @@ export class Turns {
     this.#admit();
   }
 
-  /** Resolves when no fresh record is at work any more. */
-  afterTheFresh(): Promise<Turn> {
-    return this.#wait(this.#afterwards);
+  /** Resolves when no fresh record is at work any more, or when the signal fires: then whoever waited only ends. */
+  afterTheFresh(signal: AbortSignal): Promise<Turn> {
+    return this.#wait(this.#afterwards, signal);
   }
 
   /** Resolves when nothing else is at work; one at a time. */
@@ -38,10 +39,16 @@ export class Turns {
     this.#admit();
   }
 
-  #wait(line: ((turn: Turn) => void)[]): Promise<Turn> {
+  #wait(line: ((turn: Turn) => void)[], signal?: AbortSignal): Promise<Turn> {
     return new Promise((resolve) => {
       line.push(resolve);
+      const goes = () => {
+        const place = line.indexOf(resolve);
+        if (place >= 0) this.#call(line.splice(place, 1), "yours");
+      };
+      signal?.addEventListener("abort", goes, { once: true });
       this.leave();
+      if (signal?.aborted === true) goes();
     });
   }
 

@@ -59,7 +59,7 @@ describe("the contract's numbers", () => {
     ["for jobs that are 15 min late", limits.sweepLateMs, 900_000],
     ["and waits 6 h at most with an announcement", limits.sweepPauseMsMax, 21_600_000],
     ["it has 2 min", limits.sweeperTimeoutMs, 120_000],
-    ["params are kept for 16 days", limits.paramsTtlDays, 16],
+    ["params are kept for 29 days", limits.paramsTtlDays, 29],
     ["no object beyond 32 MiB is read", limits.objectBytesMax, 33_554_432],
     ["rows are of format 1", limits.rowFormat, 1],
   ])("%s", (_says, number, promised) => expect(number).toBe(promised));

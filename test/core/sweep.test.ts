@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { JobRow } from "../../lib/core/claim.ts";
-import { claimGraceMs, holdMs, rowFormat, sweepEveryMs, sweepLateMs } from "../../lib/core/limits.ts";
+import {
+  claimGraceMs,
+  holdMs,
+  rowFormat,
+  sweepEveryMs,
+  sweepLateMs,
+  sweepUnreturnedLateMs,
+} from "../../lib/core/limits.ts";
 import type { ReplyTo } from "../../lib/core/reply-to.ts";
 import { nextSweepMs, sweepIndex, sweepOf, sweepShardOf, sweepShards } from "../../lib/core/sweep.ts";
 import type { Sweep } from "../../lib/core/sweep.ts";
@@ -28,7 +35,8 @@ describe("a row that is due", () => {
     ["of a newer format is left with its reply too", { ...answered, format: rowFormat + 1 }, lateMs, "leave"],
     ["of a job that waits is ended a quarter of an hour past its deadline", waiting, lateMs, end],
     ["of a job that waits is left until then", waiting, lateMs - 1, "leave"],
-    ["of a job whose worker died is ended too", a.row({ heldUntilMs: lateMs - claimGraceMs - 1 }), lateMs, end],
+    ["of a job whose worker died is left: its reply may be on its way", a.row({ heldUntilMs: 1 }), lateMs, "leave"],
+    ["and ended when a day has passed", a.row({ heldUntilMs: 1 }), deadlineAtMs + sweepUnreturnedLateMs, end],
     ["of a job that a worker may still hold is left", a.row({ heldUntilMs: lateMs - claimGraceMs }), lateMs, "leave"],
     ["that runs and does not say until when is left", without(a.row(), "heldUntilMs"), lateMs, "leave"],
     ["that does not name its content is left", without(waiting, "contentHash"), lateMs, "leave"],

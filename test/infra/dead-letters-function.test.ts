@@ -21,7 +21,7 @@ describe("the worker of the dead letters", () => {
     expect(queues).toEqual(["Rt", "Bg", "Bulk"].map((lane) => `{"Fn::GetAtt":["Llm${lane}QueueDeadLetters","Arn"]}`));
     for (const mapping of mappings) {
       expect(mapping).toMatchObject({
-        BatchSize: 10,
+        BatchSize: 1,
         ScalingConfig: { MaximumConcurrency: 2 },
         FunctionResponseTypes: ["ReportBatchItemFailures"],
       });

@@ -5,7 +5,7 @@ import type { World } from "../../lib/ports.ts";
 import { t0 } from "../a.ts";
 import { deliveryOf } from "../../lib/core/batch.ts";
 import { processBatch } from "../../lib/worker/process-batch.ts";
-import { aService, config } from "./a-service.ts";
+import { aService, config, passing } from "./a-service.ts";
 import type { Service } from "./a-service.ts";
 
 const never = () => new Promise<never>(() => undefined);
@@ -134,4 +134,28 @@ test("a give-back that fails is tried again, so that no crash is counted where t
   expect(await service.invoke()).toHaveLength(1);
   expect(service.world.clock.nowMs() - t0).toBe(1_000);
   expect(rowOf(service)).toMatchObject({ state: "queued", givenBack: 1 });
+});
+
+test("records that were not begun before the bell come again at once", async () => {
+  const service = aService({ lane: "bulk", script: hangs });
+  for (let jobs = 0; jobs < 12; jobs += 1) service.send({ jobId: `j-${jobs}` });
+  const { clock, queue, noted } = service.world;
+  const received = [...queue.receive(10), ...queue.receive(10)];
+  const records = received.map((record) => deliveryOf(record, "bulk", clock.nowMs()));
+  const again = await passing(clock, processBatch(service.worker, records, clock.nowMs() + 60_000));
+  expect(again).toHaveLength(12);
+  const turned = noted.flatMap((event) => (event.kind === "hidden" && event.why === "turn" ? [event.delayS] : []));
+  expect(turned).toHaveLength(2);
+  expect(Math.max(...turned)).toBeLessThanOrEqual(2);
+  expect(service.world.jobs.rows()).toHaveLength(10);
+});
+
+test("a job whose target always fails is asked for behind the breaker, ends by its deadline, and is nowhere given up", async () => {
+  const service = aService({ script: { rules: [{ do: { kind: "fail", error: "internal" } }] } });
+  service.send({ model: "smart", fallback: "none", deadlineAt: t0 + 600_000 });
+  await service.drain();
+  expect(service.reply()).toMatchObject({ ok: false });
+  // Five that open it, and a probe a minute.
+  expect(service.world.models.play.record().calls.length).toBeLessThanOrEqual(5 + 10);
+  expect([...service.world.queue.parked, ...service.world.queue.deadLetters]).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /** Whoever only waits is never given up: a day's deadline, and no room for the first 23 hours of it. */
 import { describe, expect, test } from "vitest";
-import { laneLimits, sweepEveryMs } from "../../lib/core/limits.ts";
+import { laneLimits, requeueDeadlineLeftMsMin, sweepEveryMs } from "../../lib/core/limits.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import { sweep } from "../../lib/worker/sweep.ts";
 import { t0 } from "../a.ts";
@@ -30,12 +30,12 @@ async function wait(service: Service): Promise<number> {
   return noted.filter(({ kind }) => kind === "delivered").length;
 }
 
-const throttled: ScriptText = {
-  rules: [{ when: { toMs: 23 * hourMs }, do: { kind: "fail", error: "throttled" } }],
-};
+const throttledFor = (hours: number): ScriptText => ({
+  rules: [{ when: { toMs: hours * hourMs }, do: { kind: "fail", error: "throttled" } }],
+});
 
 const reasons: [why: string, script: ScriptText, before: (service: Service) => Promise<void>][] = [
-  ["every request is throttled", throttled, async () => undefined],
+  ["every request is throttled", throttledFor(23), async () => undefined],
   [
     "others hold every lease",
     {},
@@ -88,6 +88,18 @@ describe("a job with a day's time, of which for 23 hours", () => {
     },
   );
 
+  test.each(["bg", "bulk"] as const)(
+    "it had no room and had lowered its lane to %s is given up nowhere either",
+    async (lane) => {
+      const service = aService({ lane: "rt", script: throttledFor(lane === "bg" ? 11 : 23) });
+      service.send({ lane, ...(lane === "bg" ? { deadlineAt: t0 + 12 * hourMs } : { deadlineAt }) });
+      const receives = await wait(service);
+      expect(service.reply()).toMatchObject({ ok: true });
+      expect([...service.world.queue.deadLetters, ...service.world.queue.parked]).toEqual([]);
+      expect(receives).toBeLessThan(laneLimits.rt.receivesMax);
+    },
+  );
+
   test("and for the last one too there is no room, has its one reply at the end, and is nowhere given up", async () => {
     const service = aService({
       lane: "bulk",
@@ -95,7 +107,10 @@ describe("a job with a day's time, of which for 23 hours", () => {
     });
     service.send({ deadlineAt });
     const receives = await wait(service);
-    expect(service.reply()).toMatchObject({ ok: false, meta: { totalMs: 24 * hourMs } });
+    expect(service.reply()).toMatchObject({ ok: false, error: { code: "no_capacity" } });
+    const { totalMs = 0 } = service.reply()?.meta ?? {};
+    expect(totalMs).toBeGreaterThanOrEqual(24 * hourMs - requeueDeadlineLeftMsMin);
+    expect(totalMs).toBeLessThanOrEqual(24 * hourMs);
     const { noted, queue } = service.world;
     expect(noted.filter(({ kind }) => kind === "replied")).toHaveLength(1);
     expect([...queue.deadLetters, ...queue.parked]).toEqual([]);

@@ -6,7 +6,7 @@ import { createMemoryWorker } from "../../lib/memory/world.ts";
 import type { World } from "../../lib/ports.ts";
 import { processBatch } from "../../lib/worker/process-batch.ts";
 import { t0 } from "../a.ts";
-import { aService, config } from "./a-service.ts";
+import { aService, config, passing } from "./a-service.ts";
 import type { Service } from "./a-service.ts";
 
 const failing = (error: string, when: object = {}, more: object = {}): ScriptText =>
@@ -202,6 +202,12 @@ describe("a refusal that the config wants another model to better", () => {
       );
     },
   );
+
+  test("is the answer where what is below the next step fails: it would be paid for twice", async () => {
+    const { reply, again } = await run({ do: { kind: "fail", error: "expired" } });
+    expect(again).toEqual([]);
+    expect(reply).toMatchObject({ ok: true, output: { stopReason: "content_filtered" }, meta: { target: "west" } });
+  });
 
   test("is an answer like any other where the config names no such cause", async () => {
     const service = aService({ script: { rules: [refused] } });
@@ -465,6 +471,19 @@ describe("when what is below fails", () => {
     expect(service.reply()).toMatchObject({ ok: true });
   });
 
+  test("a claim that fails once costs a job that has come often no more than seconds: its own deadline counts", async () => {
+    let claims = 0;
+    const service = aService({
+      lane: "bulk",
+      around: (world) => withJobs(world, { claim: (ask) => ((claims += 1) === 1 ? down() : world.jobs.claim(ask)) }),
+    });
+    service.send({ deadlineAt: t0 + 600_000 });
+    const { clock, queue } = service.world;
+    const records = queue.receive(1).map((record) => ({ ...deliveryOf(record, "bulk", clock.nowMs()), receives: 100 }));
+    await passing(clock, processBatch(service.worker, records, clock.nowMs() + 90_000));
+    expect((queue.nextVisibleAtMs() ?? 0) - clock.nowMs()).toBeLessThanOrEqual(15_000);
+  });
+
   test("a reply that cannot be stored is tried again, and its model is not asked again", async () => {
     let tries = 0;
     const service = aService({
@@ -616,6 +635,23 @@ describe("a job whose workers died", () => {
         .slice(-2)
         .map(({ jobId }) => jobId),
     ).toEqual(["j-2", "j-1"]);
+  });
+
+  test.each([
+    ["its cancel", {}, "cancelled", 10_000],
+    ["its deadline", { deadlineAt: t0 + 30_000 }, "expired", 30_000],
+  ])("hears of %s while it waits for the fresh ones to settle", async (_what, job, status, afterMs) => {
+    const service = aService({ lane: "bulk", script: { latency: 200_000 } });
+    const { clock, jobs } = service.world;
+    // Without a content hash any content is its own.
+    jobs.put({ jobId: "j-1", format: 1, state: "running", holder: "dead", fence: 1, heldUntilMs: t0 - 60_000 });
+    service.send({ jobId: "j-2" });
+    service.send(job);
+    if (status === "cancelled") clock.after(5_000, () => void jobs.askCancel("j-1", clock.nowMs()));
+    await service.invoke();
+    expect(service.reply()).toMatchObject({ status });
+    expect(((await jobs.read("j-1"))?.stageAtMs ?? 0) - t0).toBe(afterMs);
+    expect(requests(service)).toHaveLength(1);
   });
 
   test("steps aside and runs alone when it crashed twice", async () => {

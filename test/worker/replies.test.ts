@@ -168,7 +168,7 @@ describe("an answer that SQS cannot take either", () => {
     expect(service.worker.kept.unqueued).toEqual([]);
   });
 
-  test("is forgotten when its message goes, though the table has not got it", async () => {
+  test("stays here, safe in the replies queue, for a copy of its message that comes before the table has it", async () => {
     const { service, down } = await paid();
     const hash = service.world.jobs.rows()[0]?.contentHash ?? "";
     expect(service.worker.kept.of("j-1", hash)).toBeDefined();
@@ -177,7 +177,30 @@ describe("an answer that SQS cannot take either", () => {
     await service.drain();
     expect(service.reply()).toBeUndefined();
     expect(service.world.queue.depth()).toEqual({ visible: 0, hidden: 0 });
+    expect(service.worker.kept.of("j-1", hash)).toBeDefined();
+    expect(service.worker.kept.unqueued).toEqual([]);
+    service.send();
+    down.clear();
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true });
+    expect(asked(service)).toBe(1);
     expect(service.worker.kept.of("j-1", hash)).toBeUndefined();
+  });
+
+  test("gives its claim back where the table takes that, so that no container counts as dead, however many hold it", async () => {
+    const { service, down, around } = aFrailService({ script: { latency: 2_000 } });
+    const containers = Array.from({ length: 6 }, () => createMemoryWorker(around, config, "bg"));
+    service.send();
+    down.add("complete").add("outbox");
+    for (const worker of containers) {
+      await service.invoke({ worker });
+      const { clock, queue } = service.world;
+      await clock.advance(Math.max(0, (queue.nextVisibleAtMs() ?? 0) - clock.nowMs()));
+    }
+    expect(service.world.jobs.rows()[0]).toMatchObject({ state: "queued", fence: 6, givenBack: 6 });
+    down.clear();
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true });
   });
 
   test("stays that over deliveries in which nothing works", async () => {

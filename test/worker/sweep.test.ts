@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { announceRetryMs, claimGraceMs, holdMs, sweepEveryMs, sweepLateMs } from "../../lib/core/limits.ts";
+import {
+  announceRetryMs,
+  claimGraceMs,
+  holdMs,
+  sweepEveryMs,
+  sweepLateMs,
+  sweepUnreturnedLateMs,
+} from "../../lib/core/limits.ts";
 import type { ReplyTo } from "../../lib/core/reply-to.ts";
 import { replyTtlS } from "../../lib/core/reply.ts";
 import { sweepShardOf, sweepShards } from "../../lib/core/sweep.ts";
@@ -77,12 +84,14 @@ describe("a job whose message is gone", () => {
     expect(await reply()).toBeUndefined();
   });
 
-  test("is left while a worker holds it, and ended once that claim has lapsed", async () => {
+  test("is left while a worker holds it, and for a day after that claim has lapsed: its reply may be on its way", async () => {
     const { put, sweep: look, row, world } = aSweeper();
     put(waiting({ state: "running", heldUntilMs: lateMs + holdMs }));
     expect(await look()).toEqual({ due: 1, ended: 0 });
     expect(await row()).toMatchObject({ state: "running", fence: 1, sweepAtMs: lateMs });
     await world.clock.advance(holdMs + claimGraceMs);
+    expect(await look()).toEqual({ due: 1, ended: 0 });
+    await world.clock.advance(sweepUnreturnedLateMs);
     expect(await look()).toEqual({ due: 1, ended: 1 });
   });
 
