@@ -169,7 +169,7 @@ export const sweeperTimeoutMs = 120_000;
 /** The stack's bucket: what senders put there for the workers, and the workers for them. */
 export const paramsPrefix = "params/";
 export const outputsPrefix = "outputs/";
-/** A job is parked by its deadline at the latest, and may then be run again for as long as SQS keeps the message. */
+/** A message whose worker never starts is dead after 200 receives, 12.5 days, and may be run again while SQS keeps its parked copy. */
 export const paramsTtlDays = 29;
 
 /** The queue's own visibility: what AWS asks for, 6 × the function's timeout, plus the batching window. */

@@ -1,7 +1,7 @@
 import { Bucket } from "aws-cdk-lib/aws-s3";
 import { describe, expect, test } from "vitest";
 import { lanes } from "../../lib/core/lane.ts";
-import { laneLimits, paramsTtlDays, sqsRetentionS } from "../../lib/core/limits.ts";
+import { laneLimits, paramsTtlDays, queueVisibilityS, sqsRetentionS } from "../../lib/core/limits.ts";
 import { findings, service, target, template } from "./synth.ts";
 
 const built = template();
@@ -70,13 +70,16 @@ describe("the replies bucket", () => {
     const [kept] = only("AWS::S3::Bucket", template({ replies: { ttlDays: 1 } }));
     expect(kept?.["Properties"].LifecycleConfiguration.Rules).toMatchObject([
       { Prefix: "outputs/", ExpirationInDays: 1, Status: "Enabled" },
-      { Prefix: "params/", ExpirationInDays: 16, Status: "Enabled" },
+      { Prefix: "params/", ExpirationInDays: 29, Status: "Enabled" },
       { AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }, Status: "Enabled" },
     ]);
   });
 
   test.each(lanes)("keeps the params of a job in %s until it could have been parked and nobody ran it again", (lane) =>
-    expect(paramsTtlDays * 86_400).toBeGreaterThanOrEqual(laneLimits[lane].deadlineMsMax / 1_000 + sqsRetentionS),
+    // Where no worker ever starts, its receives are what it has.
+    expect(paramsTtlDays * 86_400).toBeGreaterThanOrEqual(
+      laneLimits[lane].receivesMax * queueVisibilityS(lane) + sqsRetentionS,
+    ),
   );
 });
 
