@@ -1,6 +1,7 @@
 import { Duration, Names, Stack, Validations } from "aws-cdk-lib";
 import { CfnQueue, Queue, QueueEncryption, RedrivePermission } from "aws-cdk-lib/aws-sqs";
 import type { IQueue, QueueProps } from "aws-cdk-lib/aws-sqs";
+import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Construct } from "constructs";
 import { ConfigError } from "../lib/config.ts";
 import type { Lane } from "../lib/core/lane.ts";
@@ -11,20 +12,26 @@ import {
   replyStoreVisibilityS,
   sqsRetentionS,
 } from "../lib/core/limits.ts";
+import { queueEncryption } from "./encryption.ts";
 
-const common = {
-  // Keys managed by SQS: SNS, EventBridge and S3 cannot feed a queue that has the AWS-managed KMS key.
-  encryption: QueueEncryption.SQS_MANAGED,
+const common = (key: IKey | undefined): QueueProps => ({
+  ...queueEncryption(key),
   enforceSSL: true,
   retentionPeriod: Duration.seconds(sqsRetentionS),
-} satisfies QueueProps;
+});
+
+export interface JobQueueProps {
+  readonly lane: Lane;
+  readonly key?: IKey | undefined;
+  readonly given?: IQueue | undefined;
+}
 
 /** A lane's queue and, unless the queue is given, the dead-letter queue behind it. */
 export class JobQueue extends Construct {
   readonly queue: IQueue;
   readonly deadLetters?: Queue;
 
-  constructor(scope: Construct, id: string, { lane, given }: { readonly lane: Lane; readonly given?: IQueue }) {
+  constructor(scope: Construct, id: string, { lane, key, given }: JobQueueProps) {
     super(scope, id);
     if (given !== undefined) {
       refuseUnfit(lane, given);
@@ -36,14 +43,14 @@ export class JobQueue extends Construct {
     // making, so that its dead-letter queue, which must exist first, can name it.
     const queueName = Names.uniqueResourceName(this, { maxLength: 80, separator: "-" });
     const visibilityTimeout = Duration.seconds(deadLettersVisibilityS);
-    this.deadLetters = new Queue(this, "DeadLetters", { ...common, visibilityTimeout });
+    this.deadLetters = new Queue(this, "DeadLetters", { ...common(key), visibilityTimeout });
     const cfn = this.deadLetters.node.findChild("Resource");
     if (cfn instanceof CfnQueue) {
       const sourceQueueArns = [Stack.of(this).formatArn({ service: "sqs", resource: queueName })];
       cfn.redriveAllowPolicy = { redrivePermission: RedrivePermission.BY_QUEUE, sourceQueueArns };
     }
     this.queue = new Queue(this, "Queue", {
-      ...common,
+      ...common(key),
       queueName,
       visibilityTimeout: Duration.seconds(queueVisibilityS(lane)),
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: laneLimits[lane].receivesMax },
@@ -56,10 +63,10 @@ export class JobQueue extends Construct {
 export class ParkedQueue extends Construct {
   readonly queue: Queue;
 
-  constructor(scope: Construct, id: string) {
+  constructor(scope: Construct, id: string, key?: IKey) {
     super(scope, id);
     this.queue = new Queue(this, "Queue", {
-      ...common,
+      ...common(key),
       redriveAllowPolicy: { redrivePermission: RedrivePermission.DENY_ALL },
     });
     Validations.of(this.queue).acknowledge({
@@ -74,10 +81,10 @@ export class ParkedQueue extends Construct {
 export class RepliesQueue extends Construct {
   readonly queue: Queue;
 
-  constructor(scope: Construct, id: string) {
+  constructor(scope: Construct, id: string, key?: IKey) {
     super(scope, id);
     this.queue = new Queue(this, "Queue", {
-      ...common,
+      ...common(key),
       visibilityTimeout: Duration.seconds(replyStoreVisibilityS),
       redriveAllowPolicy: { redrivePermission: RedrivePermission.DENY_ALL },
     });
@@ -95,13 +102,20 @@ export interface QueueFacts {
   readonly retentionS?: number;
   /** 0: no dead-letter queue. */
   readonly receivesMax?: number;
+  /** Of the dead-letter queue. */
+  readonly deadRetentionS?: number;
+  readonly awsManagedKey?: boolean;
 }
 
 /** Why a queue cannot feed a lane, with what to do about it; undefined: it can. */
 export function unfit(lane: Lane, { fifo, ...facts }: QueueFacts): string | undefined {
   const needed = { visibilityS: queueVisibilityS(lane), receivesMax: laneLimits[lane].receivesMax };
   const { visibilityS = needed.visibilityS, retentionS = sqsRetentionS, receivesMax = needed.receivesMax } = facts;
+  const { deadRetentionS = retentionS, awsManagedKey = false } = facts;
   if (fifo) return "is FIFO; give a standard one, the claim on the jobId already keeps a job from running twice";
+  if (awsManagedKey) {
+    return "has the AWS-managed KMS key, by which what SNS, EventBridge and S3 send is lost; set its encryption to SQS_MANAGED, or to KMS with a key of your own";
+  }
   if (visibilityS < needed.visibilityS) {
     return `hides a message for ${visibilityS} s; set its visibility to ${needed.visibilityS} s, 6 × the worker's timeout and the batching window`;
   }
@@ -110,6 +124,9 @@ export function unfit(lane: Lane, { fifo, ...facts }: QueueFacts): string | unde
   }
   if (receivesMax * visibilityS >= retentionS) {
     return `loses a message before its last receive; set its retention to ${sqsRetentionS} s, or lower its visibility`;
+  }
+  if (deadRetentionS < retentionS) {
+    return `keeps a message for ${retentionS} s and its dead-letter queue for ${deadRetentionS} s, counted from the first send; set the retention of the dead-letter queue to ${sqsRetentionS} s`;
   }
   return undefined;
 }
@@ -121,9 +138,23 @@ function refuseUnfit(lane: Lane, queue: IQueue): void {
 
 function factsOf(queue: IQueue): QueueFacts {
   const { fifo } = queue;
+  const awsManagedKey = queue.encryptionType === QueueEncryption.KMS_MANAGED;
+  const cfn = cfnOf(queue);
+  if (!(queue instanceof Queue) || cfn === undefined) return { fifo, awsManagedKey };
+  const { visibilityTimeout: visibilityS = 30 } = cfn;
+  const { queue: dead, maxReceiveCount: receivesMax = 0 } = queue.deadLetterQueue ?? {};
+  const deadCfn = dead === undefined ? undefined : cfnOf(dead);
+  const deadRetention = deadCfn === undefined ? {} : { deadRetentionS: retentionOf(deadCfn) };
+  return { fifo, awsManagedKey, visibilityS, retentionS: retentionOf(cfn), receivesMax, ...deadRetention };
+}
+
+/** The queue in the template; an imported one is in none. */
+function cfnOf(queue: IQueue): CfnQueue | undefined {
   const cfn = queue.node.tryFindChild("Resource");
-  if (!(queue instanceof Queue) || !(cfn instanceof CfnQueue)) return { fifo };
-  // Absent, SQS's own defaults hold.
-  const { visibilityTimeout: visibilityS = 30, messageRetentionPeriod: retentionS = 345_600 } = cfn;
-  return { fifo, visibilityS, retentionS, receivesMax: queue.deadLetterQueue?.maxReceiveCount ?? 0 };
+  return cfn instanceof CfnQueue ? cfn : undefined;
+}
+
+/** Absent, SQS's own default holds: four days. */
+function retentionOf({ messageRetentionPeriod = 345_600 }: CfnQueue): number {
+  return messageRetentionPeriod;
 }

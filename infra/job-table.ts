@@ -1,15 +1,26 @@
 import { RemovalPolicy } from "aws-cdk-lib";
-import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } from "aws-cdk-lib/aws-dynamodb";
+import { AttributeType, BillingMode, ProjectionType, Table } from "aws-cdk-lib/aws-dynamodb";
 import type { TableProps } from "aws-cdk-lib/aws-dynamodb";
+import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Construct } from "constructs";
 import { sweepIndex } from "../lib/core/sweep.ts";
+import { tableEncryption } from "./encryption.ts";
+import { refuseUnfitTable } from "./given-table.ts";
+import type { AnyTable } from "./given-table.ts";
+
+export interface OurTableProps {
+  readonly removalPolicy: RemovalPolicy;
+  readonly key?: IKey | undefined;
+  /** Serves instead of one of our own. */
+  readonly given?: AnyTable | undefined;
+}
 
 /** What both tables have in common: paid by request, restorable, and hard to delete unless they are to go with the stack. */
-export function tableProps(key: string, removalPolicy: RemovalPolicy): TableProps {
+export function tableProps(partitionKey: string, { removalPolicy, key }: OurTableProps): TableProps {
   return {
-    partitionKey: { name: key, type: AttributeType.STRING },
+    partitionKey: { name: partitionKey, type: AttributeType.STRING },
     billingMode: BillingMode.PAY_PER_REQUEST,
-    encryption: TableEncryption.AWS_MANAGED,
+    ...tableEncryption(key),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
     timeToLiveAttribute: "ttl",
     removalPolicy,
@@ -19,16 +30,23 @@ export function tableProps(key: string, removalPolicy: RemovalPolicy): TableProp
 
 /** One row a job: claim, budgets, stage and the reply. Its index holds the rows that the sweeper is to look at, and no other. */
 export class JobTable extends Construct {
-  readonly table: Table;
+  readonly table: AnyTable;
 
-  constructor(scope: Construct, id: string, removalPolicy: RemovalPolicy) {
+  constructor(scope: Construct, id: string, props: OurTableProps) {
     super(scope, id);
-    this.table = new Table(this, "Table", tableProps("jobId", removalPolicy));
-    this.table.addGlobalSecondaryIndex({
+    const key = "jobId";
+    if (props.given !== undefined) {
+      refuseUnfitTable("jobs", props.given, { key, index: sweepIndex });
+      this.table = props.given;
+      return;
+    }
+    const table = new Table(this, "Table", tableProps(key, props));
+    table.addGlobalSecondaryIndex({
       indexName: sweepIndex.name,
       partitionKey: { name: sweepIndex.partitionKey, type: AttributeType.STRING },
       sortKey: { name: sweepIndex.sortKey, type: AttributeType.NUMBER },
       projectionType: ProjectionType.KEYS_ONLY,
     });
+    this.table = table;
   }
 }

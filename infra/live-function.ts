@@ -1,7 +1,8 @@
-import { Duration } from "aws-cdk-lib";
+import { Duration, Validations } from "aws-cdk-lib";
 import type { RemovalPolicy } from "aws-cdk-lib";
+import type { ISecurityGroup, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
 import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { Architecture, Function, LoggingFormat, Runtime } from "aws-cdk-lib/aws-lambda";
+import { Architecture, Function, LoggingFormat, RecursiveLoop, Runtime } from "aws-cdk-lib/aws-lambda";
 import type { Alias, Code } from "aws-cdk-lib/aws-lambda";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
@@ -15,6 +16,18 @@ export interface FunctionProps {
   readonly environment: Readonly<Record<string, string>>;
   readonly logRetention: RetentionDays;
   readonly removalPolicy: RemovalPolicy;
+  /** Its VPC and place there; without it the function is in none. */
+  readonly network?: Network | undefined;
+  /** Default: Lambda stops a loop of messages after some 16 rounds. */
+  readonly recursiveLoop?: RecursiveLoop | undefined;
+  /** At least the maximum concurrencies of the queues that feed it, added up. */
+  readonly reservedConcurrency?: number | undefined;
+}
+
+export interface Network {
+  readonly vpc: IVpc;
+  readonly vpcSubnets?: SubnetSelection;
+  readonly securityGroups: ISecurityGroup[];
 }
 
 export interface LiveFunctionProps extends FunctionProps {
@@ -28,15 +41,19 @@ export class LiveFunction extends Construct {
   readonly role: Role;
   readonly function: Function;
   readonly alias: Alias;
+  /** Invocations that its queues may ask for at once. */
+  private fedMax = 0;
 
   constructor(scope: Construct, id: string, props: LiveFunctionProps) {
     super(scope, id);
-    const { code, description, environment, removalPolicy } = props;
+    const { code, description, environment, removalPolicy, network } = props;
+    const { recursiveLoop = RecursiveLoop.TERMINATE, reservedConcurrency } = props;
 
     const logGroup = new LogGroup(this, "Logs", { retention: props.logRetention, removalPolicy });
     // A role of our own: the one CDK makes carries AWS's managed policy, which may log anywhere.
     this.role = new Role(this, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
     this.allow(["logs:CreateLogStream", "logs:PutLogEvents"], logGroup.logGroupArn);
+    if (network !== undefined) this.allowNetwork();
 
     this.function = new Function(this, "Function", {
       description,
@@ -50,8 +67,12 @@ export class LiveFunction extends Construct {
       logGroup,
       loggingFormat: LoggingFormat.JSON,
       environment,
+      recursiveLoop,
+      ...network,
+      ...(reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: reservedConcurrency }),
     });
     this.alias = this.function.addAlias("live");
+    this.node.addValidation({ validate: () => tooFewReserved(reservedConcurrency, this.fedMax) });
   }
 
   allow(actions: string[], ...resources: string[]): void {
@@ -61,6 +82,7 @@ export class LiveFunction extends Construct {
   /** Maps a queue to the function, which answers for each message by itself. */
   feedFrom(queue: IQueue, mapping: Mapping & { readonly windowS?: number }, id = "Mapping"): void {
     const { windowS = 0 } = mapping;
+    this.fedMax += mapping.concurrencyMax;
     this.allow(
       ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"],
       queue.queueArn,
@@ -75,4 +97,26 @@ export class LiveFunction extends Construct {
       ...(windowS > 0 ? { maxBatchingWindow: Duration.seconds(windowS) } : {}),
     });
   }
+
+  /** Lambda makes the network interfaces with the function's role. https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html */
+  private allowNetwork(): void {
+    const interfaces = ["CreateNetworkInterface", "DescribeNetworkInterfaces", "DeleteNetworkInterface"];
+    const others = ["DescribeSubnets", "AssignPrivateIpAddresses", "UnassignPrivateIpAddresses"];
+    this.allow(
+      [...interfaces, ...others].map((action) => `ec2:${action}`),
+      "*",
+    );
+    Validations.of(this.role).acknowledge({
+      id: "AwsSolutions-IAM5[Resource::*]",
+      reason: "Interfaces have no name before Lambda makes them, and describing knows no resource.",
+    });
+  }
+}
+
+/** What Lambda throttles counts as received, and ends with the dead letters though nothing ever ran it. */
+function tooFewReserved(reserved: number | undefined, fedMax: number): string[] {
+  if (reserved === undefined || reserved >= Math.max(1, fedMax)) return [];
+  return [
+    `reservedConcurrency ${reserved} is less than the ${Math.max(1, fedMax)} invocations that may come at once; reserve as many, or lower the limits of the config`,
+  ];
 }

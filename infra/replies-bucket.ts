@@ -1,8 +1,10 @@
 import { Duration, Stack, Validations } from "aws-cdk-lib";
 import type { RemovalPolicy } from "aws-cdk-lib";
-import { BlockPublicAccess, Bucket, BucketEncryption, CfnBucket } from "aws-cdk-lib/aws-s3";
+import { BlockPublicAccess, Bucket, CfnBucket } from "aws-cdk-lib/aws-s3";
+import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Construct } from "constructs";
 import { outputsPrefix, paramsPrefix, paramsTtlDays } from "../lib/core/limits.ts";
+import { bucketEncryption } from "./encryption.ts";
 
 /** Outputs too big for a row, and params too big for a message. They go with those, by lifecycle rule; a worker deletes none. */
 export class RepliesBucket extends Construct {
@@ -17,11 +19,11 @@ export class RepliesBucket extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    props: { readonly ttlDays: number; readonly removalPolicy: RemovalPolicy },
+    props: { readonly ttlDays: number; readonly removalPolicy: RemovalPolicy; readonly key?: IKey | undefined },
   ) {
     super(scope, id);
     this.bucket = new Bucket(this, "Bucket", {
-      encryption: BucketEncryption.S3_MANAGED,
+      ...bucketEncryption(props.key),
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       enforceSSL: true,
       // An old version would outlive the reply's days.

@@ -3,7 +3,7 @@ import type { StackProps } from "aws-cdk-lib";
 import type { Construct } from "constructs";
 import { lanes } from "../lib/core/lane.ts";
 import { Sluice } from "./sluice.ts";
-import type { SluiceProps } from "./sluice.ts";
+import type { SluiceProps } from "./sluice-props.ts";
 
 /** The service as an app of its own. With the context `removable=true` everything goes with the stack: for tests. */
 export class ServiceStack extends Stack {

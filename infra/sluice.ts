@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { Annotations, Aws, RemovalPolicy, Stage, Validations } from "aws-cdk-lib";
+import { SecurityGroup } from "aws-cdk-lib/aws-ec2";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Code } from "aws-cdk-lib/aws-lambda";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
-import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
 import { checkConfig, ConfigError } from "../lib/config.ts";
-import type { ConfigInput } from "../lib/config.ts";
 import type { Config } from "../lib/core/config.ts";
 import { lanes } from "../lib/core/lane.ts";
 import type { Lane } from "../lib/core/lane.ts";
@@ -18,33 +19,18 @@ import { bundleFunction } from "./bundle.ts";
 import { laneMapping } from "./concurrency.ts";
 import { DeadLettersFunction } from "./dead-letters-function.ts";
 import type { DeadLettersFunctionProps } from "./dead-letters-function.ts";
+import { grantSendingKey, grantTableKeys } from "./encryption.ts";
 import { JobQueue, ParkedQueue, RepliesQueue } from "./job-queue.ts";
 import { JobTable } from "./job-table.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { modelStatements } from "./model-access.ts";
-import type { LiveFunction } from "./live-function.ts";
+import type { LiveFunction, Network } from "./live-function.ts";
 import { RepliesBucket } from "./replies-bucket.ts";
 import { ReplyStoreFunction } from "./reply-store-function.ts";
+import type { FunctionName, SluiceProps } from "./sluice-props.ts";
 import { SweeperFunction } from "./sweeper-function.ts";
 import { unenforced } from "./unenforced.ts";
 import { WorkerFunction } from "./worker-function.ts";
-
-type FunctionName = "worker" | "reply-store" | "dead-letters" | "sweeper";
-
-export interface SluiceProps {
-  readonly config: ConfigInput;
-  /**
-   * Standard queues of your own for some lanes, with a visibility of 6 × the lane's timeout and its window. What their
-   * dead-letter queues receive is yours to deal with; the jobs of those messages are the sweeper's to end.
-   */
-  readonly queues?: Partial<Readonly<Record<Lane, IQueue>>>;
-  /** What becomes of tables, bucket and logs without the stack. Default RETAIN, and the tables cannot be deleted. */
-  readonly removalPolicy?: RemovalPolicy;
-  /** Default 30 days. */
-  readonly logRetention?: RetentionDays;
-  /** The source file of a function, where it is one of your own; default `functions/<name>.ts`. */
-  readonly entryOf?: (name: FunctionName) => string;
-}
 
 /** Jobs come by the lanes' queues, run under shared leases, and end in exactly one reply each. */
 export class Sluice extends Construct {
@@ -59,11 +45,18 @@ export class Sluice extends Construct {
   readonly replyStore: ReplyStoreFunction;
   readonly deadLetters: DeadLettersFunction;
   readonly sweeper: SweeperFunction;
+  /** Where alarms go, if it was given. */
+  readonly alarmTopic: ITopic | undefined;
+  /** Of our queues, tables and bucket, if it was given. */
+  readonly key: IKey | undefined;
 
   /** @throws ConfigError for a config or a queue that cannot work, with the remedy. */
   constructor(scope: Construct, id: string, props: SluiceProps) {
     super(scope, id);
-    const { queues = {}, removalPolicy = RemovalPolicy.RETAIN, logRetention = RetentionDays.ONE_MONTH } = props;
+    const { queues = {}, tables = {}, reservedConcurrency: reserved = {}, key } = props;
+    const { removalPolicy = RemovalPolicy.RETAIN, logRetention = RetentionDays.ONE_MONTH, recursiveLoop } = props;
+    this.alarmTopic = props.alarmTopic;
+    this.key = key;
     this.config = checkConfig(props.config);
     const notYet = unenforced(this.config);
     if (notYet.length > 0)
@@ -84,15 +77,12 @@ export class Sluice extends Construct {
       );
     const { ttlDays } = this.config.replies;
 
-    this.jobQueues = eachLane((lane) => {
-      const given = queues[lane];
-      return new JobQueue(this, idOf(lane, "Queue"), { lane, ...(given === undefined ? {} : { given }) });
-    });
-    this.parked = new ParkedQueue(this, "Parked");
-    this.repliesQueue = new RepliesQueue(this, "RepliesQueue");
-    this.jobTable = new JobTable(this, "JobTable", removalPolicy);
-    this.leaseTable = new LeaseTable(this, "LeaseTable", removalPolicy);
-    this.replies = new RepliesBucket(this, "Replies", { ttlDays, removalPolicy });
+    this.jobQueues = eachLane((lane) => new JobQueue(this, idOf(lane, "Queue"), { lane, key, given: queues[lane] }));
+    this.parked = new ParkedQueue(this, "Parked", key);
+    this.repliesQueue = new RepliesQueue(this, "RepliesQueue", key);
+    this.jobTable = new JobTable(this, "JobTable", { removalPolicy, key, given: tables.jobs });
+    this.leaseTable = new LeaseTable(this, "LeaseTable", { removalPolicy, key, given: tables.leases });
+    this.replies = new RepliesBucket(this, "Replies", { ttlDays, removalPolicy, key });
 
     const { entryOf = (name) => join(import.meta.dirname, `../functions/${name}.ts`) } = props;
     const codeOf = (name: FunctionName) => Code.fromAsset(this.bundle(name, entryOf(name)));
@@ -101,7 +91,7 @@ export class Sluice extends Construct {
       SLUICE_PARKED_QUEUE_URL: this.parked.queue.queueUrl,
       SLUICE_BUCKET: this.replies.bucket.bucketName,
     };
-    const common = { environment, logRetention, removalPolicy };
+    const common = { environment, logRetention, removalPolicy, recursiveLoop, network: this.networkOf(props) };
     const workerCommon = {
       ...common,
       code: codeOf("worker"),
@@ -114,27 +104,47 @@ export class Sluice extends Construct {
     this.workers = eachLane((lane) => {
       const { queue } = this.jobQueues[lane];
       const mapping = laneMapping(this.config, lane);
-      return new WorkerFunction(this, idOf(lane, "Worker"), { ...workerCommon, lane, queue, mapping });
+      const reservedConcurrency = reserved[lane];
+      return new WorkerFunction(this, idOf(lane, "Worker"), {
+        ...workerCommon,
+        lane,
+        queue,
+        mapping,
+        reservedConcurrency,
+      });
     });
     for (const lane of lanes) this.grant(this.workers[lane]);
     this.replyStore = new ReplyStoreFunction(this, "ReplyStore", {
       ...common,
       code: codeOf("reply-store"),
+      reservedConcurrency: reserved["reply-store"],
       queue: this.repliesQueue.queue,
     });
     this.grantStoring(this.replyStore);
     this.deadLetters = new DeadLettersFunction(this, "DeadLetters", {
       ...workerCommon,
       code: codeOf("dead-letters"),
+      reservedConcurrency: reserved["dead-letters"],
       queues: this.deadLetterQueues(),
     });
     this.grantEnding(this.deadLetters);
     this.sweeper = new SweeperFunction(this, "Sweeper", {
       ...common,
       code: codeOf("sweeper"),
+      reservedConcurrency: reserved.sweeper,
       environment: { SLUICE_JOB_TABLE: this.jobTable.table.tableName },
     });
     this.grantSweeping(this.sweeper);
+  }
+
+  private networkOf({ vpc, vpcSubnets, securityGroups }: SluiceProps): Network | undefined {
+    if (vpc === undefined) return undefined;
+    const description = "Sluice: its functions, which nothing calls over the network";
+    return {
+      vpc,
+      ...(vpcSubnets === undefined ? {} : { vpcSubnets }),
+      securityGroups: securityGroups ?? [new SecurityGroup(this, "SecurityGroup", { vpc, description })],
+    };
   }
 
   /** Those of our own; a given queue's belongs to its owner. */
@@ -160,8 +170,10 @@ export class Sluice extends Construct {
   private grant(worker: WorkerFunction): void {
     const { role } = worker;
     // The table's own grants would name its index too, which is the sweeper's alone.
-    const tables = [this.jobTable, this.leaseTable].map(({ table }) => table.tableArn);
-    worker.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"], ...tables);
+    const tables = [this.jobTable.table, this.leaseTable.table];
+    const tableArns = tables.map(({ tableArn }) => tableArn);
+    worker.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"], ...tableArns);
+    grantTableKeys(role, ...tables);
     worker.allow(
       ["sqs:SendMessage"],
       this.parked.queue.queueArn,
@@ -178,6 +190,7 @@ export class Sluice extends Construct {
 
   /** Params, and envelopes where a message only points to them. */
   private grantReading(fn: LiveFunction): void {
+    grantSendingKey(fn.role, this.key);
     const { bucket, bucketId } = this.replies;
     const asked = this.config.paramsRef.buckets;
     const arns = asked.map((name) => `arn:${Aws.PARTITION}:s3:::${name}`);
@@ -199,6 +212,8 @@ export class Sluice extends Construct {
   private grantStoring(store: ReplyStoreFunction): void {
     const { bucket, bucketId } = this.replies;
     store.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], this.jobTable.table.tableArn);
+    grantTableKeys(store.role, this.jobTable.table);
+    grantSendingKey(store.role, this.key);
     store.allow(["sqs:SendMessage"], this.parked.queue.queueArn, ...this.announcedTo());
     store.allow(["s3:PutObject"], bucket.arnForObjects(`${outputsPrefix}*`));
     acknowledgeKeys(store, `<${bucketId}.Arn>/${outputsPrefix}*`);
@@ -207,6 +222,7 @@ export class Sluice extends Construct {
   /** What the worker of the dead letters may do: it asks no model, and its replies hold no output. */
   private grantEnding(fn: DeadLettersFunction): void {
     fn.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], this.jobTable.table.tableArn);
+    grantTableKeys(fn.role, this.jobTable.table);
     const told = this.announcedTo();
     fn.allow(["sqs:SendMessage"], this.parked.queue.queueArn, this.repliesQueue.queue.queueArn, ...told);
     this.grantReading(fn);
@@ -214,6 +230,7 @@ export class Sluice extends Construct {
 
   private grantSweeping(sweeper: SweeperFunction): void {
     const { tableArn } = this.jobTable.table;
+    grantTableKeys(sweeper.role, this.jobTable.table);
     sweeper.allow(["dynamodb:Query"], `${tableArn}/index/${sweepIndex.name}`);
     sweeper.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], tableArn);
     const told = this.announcedTo();

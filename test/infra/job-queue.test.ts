@@ -1,6 +1,6 @@
 import { Duration } from "aws-cdk-lib";
 import { Key } from "aws-cdk-lib/aws-kms";
-import { Queue } from "aws-cdk-lib/aws-sqs";
+import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import type { QueueProps } from "aws-cdk-lib/aws-sqs";
 import { describe, expect, test } from "vitest";
 import { unfit } from "../../infra/job-queue.ts";
@@ -106,9 +106,12 @@ describe("each event source mapping's queue", () => {
 
 const fit: QueueProps = { visibilityTimeout: Duration.seconds(540), retentionPeriod: Duration.days(14) };
 
-const given = (props: QueueProps, receives: number) => {
+const given = (props: QueueProps, receives: number, deadRetention = Duration.days(14)) => {
   const theirs = stack();
-  const dead = new Queue(theirs, "Dead", props.fifo === true ? { fifo: true } : {});
+  const dead = new Queue(theirs, "Dead", {
+    retentionPeriod: deadRetention,
+    ...(props.fifo === true ? { fifo: true } : {}),
+  });
   const deadLetterQueue = { queue: dead, maxReceiveCount: receives };
   const rt = new Queue(theirs, "Mine", { ...props, ...(receives > 0 ? { deadLetterQueue } : {}) });
   return { theirs, rt, llm: new Sluice(theirs, "Llm", { config: config(), entryOf: smallEntry, queues: { rt } }) };
@@ -146,10 +149,20 @@ describe("a queue of somebody's own", () => {
     expect(() => given(props, receives)).toThrow(remedy),
   );
 
+  test("whose dead letters go before their time is refused, with the remedy", () =>
+    expect(() => given(fit, 50, Duration.days(4))).toThrow(
+      "keeps a message for 1209600 s and its dead-letter queue for 345600 s, counted from the first send; set the retention of the dead-letter queue to 1209600 s",
+    ));
+
+  test("under the AWS-managed key is refused, with the remedy", () =>
+    expect(() => given({ ...fit, encryption: QueueEncryption.KMS_MANAGED }, 50)).toThrow(
+      "set its encryption to SQS_MANAGED, or to KMS with a key of your own",
+    ));
+
   test("under a key of its owner's is read: the worker may decrypt with that key, and with no other", () => {
     const theirs = stack();
     const key = new Key(theirs, "Key");
-    const dead = new Queue(theirs, "Dead");
+    const dead = new Queue(theirs, "Dead", { retentionPeriod: Duration.days(14) });
     const rt = new Queue(theirs, "Mine", {
       ...fit,
       encryptionMasterKey: key,

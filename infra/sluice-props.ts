@@ -1,0 +1,46 @@
+import type { RemovalPolicy } from "aws-cdk-lib";
+import type { ISecurityGroup, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import type { RecursiveLoop } from "aws-cdk-lib/aws-lambda";
+import type { RetentionDays } from "aws-cdk-lib/aws-logs";
+import type { ITopic } from "aws-cdk-lib/aws-sns";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import type { ConfigInput } from "../lib/config.ts";
+import type { Lane } from "../lib/core/lane.ts";
+import type { AnyTable } from "./given-table.ts";
+
+export type FunctionName = "worker" | "reply-store" | "dead-letters" | "sweeper";
+
+export interface SluiceProps {
+  readonly config: ConfigInput;
+  /**
+   * Standard queues of your own for some lanes, with a visibility of 6 × the lane's timeout and its window, and a
+   * dead-letter queue that keeps messages as long. What that one receives is yours to deal with; the jobs of those
+   * messages are the sweeper's to end.
+   */
+  readonly queues?: Partial<Readonly<Record<Lane, IQueue>>>;
+  /** Tables of your own: `jobs` with the key `jobId` and the index of the sweeper, `leases` with the key `pk`; TTL `ttl`. */
+  readonly tables?: { readonly jobs?: AnyTable; readonly leases?: AnyTable };
+  /**
+   * Encrypts our queues, tables and bucket. Feeds and functions are given what they need of it; an imported key's policy
+   * is its owner's, and synth says what it must hold. Default: keys of SQS, DynamoDB and S3.
+   */
+  readonly key?: IKey;
+  /** Where the functions run; it must have a way to Bedrock, SQS, DynamoDB and S3. Default: in no VPC. */
+  readonly vpc?: IVpc;
+  readonly vpcSubnets?: SubnetSelection;
+  /** Default: one that lets everything out and nothing in. */
+  readonly securityGroups?: ISecurityGroup[];
+  /** What becomes of tables, bucket and logs without the stack. Default RETAIN, and the tables cannot be deleted. */
+  readonly removalPolicy?: RemovalPolicy;
+  /** Default 30 days. */
+  readonly logRetention?: RetentionDays;
+  /** Where alarms go. */
+  readonly alarmTopic?: ITopic;
+  /** At least what a function's queues may invoke at once. Default: none, for the mappings limit it already. */
+  readonly reservedConcurrency?: Partial<Readonly<Record<Lane | Exclude<FunctionName, "worker">, number>>>;
+  /** Default TERMINATE: Lambda cuts a job that submits a job that submits … at some 16. ALLOW is for agents that mean it. */
+  readonly recursiveLoop?: RecursiveLoop;
+  /** The source file of a function, where it is one of your own; default `functions/<name>.ts`. */
+  readonly entryOf?: (name: FunctionName) => string;
+}
