@@ -2,10 +2,9 @@ import { Logger } from "@aws-lambda-powertools/logger";
 import { Metrics, MetricUnit } from "@aws-lambda-powertools/metrics";
 import type { Noted } from "../core/noted.ts";
 import { measurements } from "../core/measure.ts";
+import { namespace } from "../core/metrics.ts";
 import type { Measurement } from "../core/measure.ts";
 import type { Telemetry } from "../ports.ts";
-
-const namespace = "Sluice";
 
 /** What an operator looks for first: something did not go as it should. */
 const warnings = new Set<Noted["kind"]>([
@@ -57,7 +56,7 @@ function measure(sets: Map<string, Metrics>, { name, unit, value, dimensions }: 
   );
 }
 
-function metricsFor(dimensions: Readonly<Record<string, string>>): Metrics {
+function metricsFor(dimensions: Measurement["dimensions"]): Metrics {
   const metrics = new Metrics({ namespace });
   // The library's own `service` dimension would stand on every metric and say the same on all of them.
   metrics.clearDefaultDimensions();

@@ -1,82 +1,101 @@
-import type { Noted, Tags } from "./noted.ts";
+import { metrics } from "./metrics.ts";
+import type { Dimension, MetricFacts, MetricName } from "./metrics.ts";
+import type { Noted } from "./noted.ts";
 
-/** One value of one metric. Dimensions are lane, model and target, with one more where a metric is split; never a jobId. */
+/** One value of one metric, under one set of its dimensions. */
 export interface Measurement {
-  readonly name: string;
-  readonly unit: "count" | "ms" | "usd";
+  readonly name: MetricName;
+  readonly unit: MetricFacts["unit"];
   readonly value: number;
-  readonly dimensions: Readonly<Record<string, string>>;
+  readonly dimensions: Readonly<Partial<Record<Dimension, string>>>;
 }
+
+type Facts = Readonly<Partial<Record<Dimension, string>>>;
+type Value = readonly [name: MetricName, value: number, facts?: Facts];
 
 /** What an event adds to the metrics; one that adds nothing is only a log line. */
 export function measurements(event: Noted): readonly Measurement[] {
-  const by = laneOf(event);
-  const at = { ...by, ...targetOf(event) };
+  const { lane, model, target } = event;
+  return [...valuesOf(event), ...throttledByDynamo(event)].flatMap(([name, value, facts]) => {
+    const { unit, by }: MetricFacts = metrics[name];
+    const known: Readonly<Record<string, string | undefined>> = { lane, model, target, ...facts };
+    // A metric without one of its dimensions would be another metric, which nobody looks at.
+    const under = (set: readonly Dimension[]) => Object.fromEntries(set.map((each) => [each, known[each] ?? "none"]));
+    return by.map((set) => ({ name, unit, value, dimensions: under(set) }));
+  });
+}
+
+function valuesOf(event: Noted): readonly Value[] {
   switch (event.kind) {
     case "delivered":
-      return [ms("JobAgeMs", event.jobAgeMs, by)];
+      return [["JobAgeMs", event.jobAgeMs]];
     case "claimed":
-      return [count("JobsStarted", by), ms("QueueMs", event.queueMs, by)];
+      return [one("JobsStarted"), ["QueueMs", event.queueMs]];
     case "duplicate":
-      return [count("DuplicatesSuppressed", by)];
+      return [one("DuplicatesSuppressed")];
     case "refused":
-      return [count("JobsRefused", by)];
+      return [one("JobsRefused")];
+    case "parked":
+      return [one("JobsParked", { reason: event.reason })];
     case "step-skipped":
-      return [count("StepsSkipped", { ...at, reason: event.reason })];
-    case "lease-taken":
-      return [ms("LeaseWaitMs", event.waitMs, at)];
-    case "lease-refused":
-      return [count("LeasesRefused", { ...at, reason: event.reason }), ms("LeaseWaitMs", event.waitMs, at)];
-    case "lease-reclaimed":
-      return [count("LeasesReclaimed", at, event.count)];
-    case "lease-lost":
-      return [count("LeasesLost", at)];
-    case "limit-cut":
-      return [count("LimitCuts", at)];
-    case "limit-raised":
-      return [count("LimitRaises", at)];
-    case "breaker-opened":
-      return [count("BreakerOpened", at)];
-    case "breaker-probe":
-      return [count("BreakerProbes", at)];
-    case "breaker-closed":
-      return [count("BreakerClosed", at)];
-    case "attempted": {
-      const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, possiblyBilledTokens } = event.usage;
       return [
-        count("Attempts", { ...at, outcome: event.outcome }),
-        ms("ProviderMs", event.tookMs, at),
-        ...(event.outcome === "throttled" ? [count("Throttles", at)] : []),
-        ...some("InputTokens", inputTokens, at),
-        ...some("OutputTokens", outputTokens, at),
-        ...some("CacheTokens", cacheReadTokens + cacheWriteTokens, at),
-        ...some("PossiblyWastedTokens", possiblyBilledTokens, at),
-        ...(event.costUsd === undefined
-          ? []
-          : [{ name: "CostUsd", unit: "usd", value: event.costUsd, dimensions: at } as const]),
+        one("StepsSkipped", { reason: event.reason }),
+        ...(event.reason === "breaker-open" ? [one("BreakerShut")] : []),
       ];
-    }
+    case "lease-taken":
+      return [
+        one(event.atOnce ? "LeasesTakenAtOnce" : "LeasesWaited"),
+        ["LeaseWaitMs", event.waitMs],
+        ["LeasesInUse", event.inUse],
+        ["LeaseLimit", event.limit],
+      ];
+    case "lease-refused":
+      return [one("LeasesRefused", { reason: event.reason }), ["LeaseWaitMs", event.waitMs]];
+    case "lease-returned":
+      return [one("LeasesHeld"), ["LeaseHeldMs", event.heldMs]];
+    case "lease-reclaimed":
+      return [["LeasesReclaimed", event.count]];
+    case "lease-lost":
+      return [one("LeasesLost")];
+    case "limit-cut":
+      return [one("LimitCuts")];
+    case "limit-raised":
+      return [one("LimitRaises")];
+    case "breaker-opened":
+      return [one("BreakerOpened"), one("BreakerShut")];
+    case "breaker-probe":
+      return [one("BreakerProbes"), one("BreakerShut")];
+    case "breaker-closed":
+      return [one("BreakerClosed")];
+    case "attempted":
+      return attempted(event);
     case "requeued":
-      return [count("Requeues", { ...by, cause: event.cause })];
+      return [one("Requeues", { cause: event.cause })];
     case "unknown-model":
-      return [count("UnknownModelReleases", by)];
+      return [one("UnknownModelReleases")];
     case "replied":
       return [
-        count(
-          endedAs[event.status],
-          event.code === undefined || event.status !== "failed" ? by : { ...by, code: event.code },
-        ),
-        ms("TotalMs", event.totalMs, by),
-        ms("SleptMs", event.sleptMs, by),
-        ...(event.fallbackUsed ? [count("FallbackUsed", by)] : []),
+        one(endedAs[event.status], event.code === undefined ? {} : { code: event.code }),
+        ["TotalMs", event.totalMs],
+        ["SleptMs", event.sleptMs],
+        ...(event.fallbackUsed ? [one("FallbackUsed")] : []),
       ];
     case "reply-store-failed":
-      return [count("ReplyStoreFailures", by)];
+      return [one("ReplyStoreFailures")];
     case "reply-via-outbox":
-      return [count("RepliesViaOutbox", by)];
+      return [one("RepliesViaOutbox")];
+    case "announcement-failed":
+      return [one("AnnouncementsFailed")];
+    case "swept":
+      return [
+        ["RowsSwept", event.due],
+        ["JobsSwept", event.ended],
+      ];
     case "invoked":
-      return [ms("BilledWaitMs", event.billedWaitMs, by), ms("OverheadMs", event.overheadMs, by)];
-    case "parked":
+      return [
+        ["BilledWaitMs", event.billedWaitMs],
+        ["OverheadMs", event.overheadMs],
+      ];
     case "hidden":
     case "crowded":
     case "fallback":
@@ -85,15 +104,27 @@ export function measurements(event: Noted): readonly Measurement[] {
     case "lease-return-failed":
     case "reply-kept":
     case "announced":
-    case "announcement-failed":
     case "announcement-given-up":
-    case "swept":
     case "reply-dropped":
     case "claim-lost":
     case "bell":
     case "trouble":
       return [];
   }
+}
+
+function attempted({ outcome, tookMs, usage, costUsd }: Extract<Noted, { kind: "attempted" }>): readonly Value[] {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, possiblyBilledTokens } = usage;
+  return [
+    one("Attempts", { outcome }),
+    ["ProviderMs", tookMs],
+    ...(outcome === "throttled" ? [one("Throttles")] : []),
+    ...some("InputTokens", inputTokens),
+    ...some("OutputTokens", outputTokens),
+    ...some("CacheTokens", cacheReadTokens + cacheWriteTokens),
+    ...some("PossiblyWastedTokens", possiblyBilledTokens),
+    ...(costUsd === undefined ? [] : [["CostUsd", costUsd] as const]),
+  ];
 }
 
 const endedAs = {
@@ -103,22 +134,20 @@ const endedAs = {
   cancelled: "JobsCancelled",
 } as const;
 
-function count(name: string, dimensions: Measurement["dimensions"], value = 1): Measurement {
-  return { name, unit: "count", value, dimensions };
+/** DynamoDB's alone: Bedrock's and SQS's refusals have other names, but for one, which is not counted. */
+const dynamoThrottles = new Set(["ProvisionedThroughputExceededException", "RequestLimitExceeded"]);
+
+/** What is left when the SDK has tried often enough; the tables' own metrics have the rest. */
+function throttledByDynamo(event: Noted): readonly Value[] {
+  return "error" in event && event.error !== undefined && dynamoThrottles.has(event.error)
+    ? [one("DynamoThrottled")]
+    : [];
 }
 
-function ms(name: string, value: number, dimensions: Measurement["dimensions"]): Measurement {
-  return { name, unit: "ms", value, dimensions };
+function one(name: MetricName, facts?: Facts): Value {
+  return facts === undefined ? [name, 1] : [name, 1, facts];
 }
 
-function some(name: string, value: number, dimensions: Measurement["dimensions"]): readonly Measurement[] {
-  return value === 0 ? [] : [count(name, dimensions, value)];
-}
-
-function laneOf({ lane }: Tags): Measurement["dimensions"] {
-  return lane === undefined ? {} : { lane };
-}
-
-function targetOf({ model, target }: Tags): Measurement["dimensions"] {
-  return { ...(model === undefined ? {} : { model }), ...(target === undefined ? {} : { target }) };
+function some(name: MetricName, value: number): readonly Value[] {
+  return value === 0 ? [] : [[name, value]];
 }

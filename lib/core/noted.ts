@@ -35,8 +35,17 @@ export type Noted = Tags &
     | { readonly kind: "crowded"; readonly hidden: number }
     | { readonly kind: "stage"; readonly stage: string }
     | { readonly kind: "step-skipped"; readonly reason: string }
-    | { readonly kind: "lease-taken"; readonly waitMs: number; readonly atOnce: boolean }
-    | { readonly kind: "lease-refused"; readonly reason: string; readonly waitMs: number }
+    /** `inUse` of `limit`, at the target, when it was taken: as if all its pages were as full as the one that was seen. */
+    | {
+        readonly kind: "lease-taken";
+        readonly waitMs: number;
+        readonly atOnce: boolean;
+        readonly inUse: number;
+        readonly limit: number;
+      }
+    /** `error`: the class of what the table met, where that was the reason. */
+    | { readonly kind: "lease-refused"; readonly reason: string; readonly waitMs: number; readonly error?: string }
+    | { readonly kind: "lease-returned"; readonly heldMs: number }
     | { readonly kind: "lease-reclaimed"; readonly count: number }
     | { readonly kind: "lease-lost" }
     | { readonly kind: "lease-return-failed"; readonly error: string }

@@ -11,7 +11,7 @@ import type { Board } from "./board.ts";
 import { HeldLeases, pageKey } from "./held-leases.ts";
 import type { Holder } from "./held-leases.ts";
 import { LeaseLine } from "./lease-line.ts";
-import type { Nobodys } from "./lease-line.ts";
+import type { LineStanding, Nobodys } from "./lease-line.ts";
 import { QuotaClocks } from "./quota-clocks.ts";
 import type { SetAside } from "./quota-clocks.ts";
 import { twice } from "./take-on-page.ts";
@@ -23,11 +23,17 @@ export interface TakenLease {
   readonly wanted: Wanted;
   /** In the order in which they were taken. */
   readonly leases: readonly [Lease, ...Lease[]];
+  readonly takenAtMs: number;
   readonly lost: AbortSignal;
 }
 
-/** `atOnce`: the first look at each ledger found room. */
-type All = { readonly kind: "all"; readonly leases: TakenLease["leases"]; readonly atOnce: boolean };
+/** `atOnce`: the first look at each ledger found room. `standing`: of the target's. */
+interface All {
+  readonly kind: "all";
+  readonly leases: TakenLease["leases"];
+  readonly atOnce: boolean;
+  readonly standing: LineStanding;
+}
 
 interface Until {
   readonly waitMs: number;
@@ -67,17 +73,18 @@ export class LeaseDesk {
     const askedAtMs = clock.nowMs();
     const holder: Holder = { tags: tagsOf(wanted), lost: new AbortController() };
     const answer = this.#clocks.refusal(wanted) ?? (await this.#takeAndCharge(wanted, until, holder));
-    const waitMs = clock.nowMs() - askedAtMs;
+    const nowMs = clock.nowMs();
+    const waitMs = nowMs - askedAtMs;
     switch (answer.kind) {
       case "all":
-        telemetry.note({ ...holder.tags, kind: "lease-taken", waitMs, atOnce: answer.atOnce });
-        return { kind: "taken", wanted, leases: answer.leases, lost: holder.lost.signal };
+        telemetry.note({ ...holder.tags, kind: "lease-taken", waitMs, atOnce: answer.atOnce, ...answer.standing });
+        return { kind: "taken", wanted, leases: answer.leases, takenAtMs: nowMs, lost: holder.lost.signal };
       case "full":
       case "paused":
       case "tokens":
       case "above-quota":
       case "infra":
-        telemetry.note({ ...holder.tags, kind: "lease-refused", reason: reasonOf(answer), waitMs });
+        telemetry.note({ ...holder.tags, kind: "lease-refused", ...whyRefused(answer), waitMs });
         return answer;
       case "aborted":
         return answer;
@@ -89,7 +96,9 @@ export class LeaseDesk {
    * Never throws: a lease's expiry is the backstop.
    */
   async giveBack(taken: TakenLease, outcome: LeaseOutcome, unusedTokens = 0): Promise<void> {
-    const { wanted, leases } = taken;
+    const { wanted, leases, takenAtMs } = taken;
+    const { clock, telemetry } = this.#world;
+    telemetry.note({ ...tagsOf(wanted), kind: "lease-returned", heldMs: clock.nowMs() - takenAtMs });
     await Promise.all([
       this.#giveBackAll(leases, unusedTokens),
       this.#settle(setAsideOnHead(wanted, leases), unusedTokens),
@@ -134,13 +143,14 @@ export class LeaseDesk {
   }
 
   /** All or none. Nobody waits while it holds one: whoever is refused returns all, and waits next where it was refused. */
-  async #takeAll({ asks }: Wanted, until: Until, holder: Holder): Promise<All | NoLease> {
+  async #takeAll({ asks, target }: Wanted, until: Until, holder: Holder): Promise<All | NoLease> {
     const { clock } = this.#world;
     const untilMs = clock.nowMs() + until.waitMs;
     let order = asks;
     for (let turn = 0; ; turn += 1) {
       const leases: Lease[] = [];
       let atOnce = true;
+      let standing: LineStanding = { inUse: 0, limit: 0 };
       let refused: { readonly ask: LeaseAsk; readonly why: NoLease } | undefined;
       for (const ask of order) {
         const isFirst = leases.length === 0;
@@ -153,9 +163,11 @@ export class LeaseDesk {
         this.#held.hold(answer.lease, holder);
         leases.push(answer.lease);
         atOnce &&= answer.atOnce;
+        if (ask.ledger === target) standing = answer.standing;
       }
       const [first, ...rest] = leases;
-      if (refused === undefined && first !== undefined) return { kind: "all", leases: [first, ...rest], atOnce };
+      if (refused === undefined && first !== undefined)
+        return { kind: "all", leases: [first, ...rest], atOnce, standing };
       if (refused === undefined) throw new Error("an attempt wants no lease at all");
 
       const { ask, why } = refused;
@@ -255,8 +267,11 @@ function fullAt({ ledger }: LeaseAsk): NoLease {
   return ledgerKind(ledger) === "target" ? { kind: "full" } : { kind: "full", ledger };
 }
 
-function reasonOf(refused: NoLease): string {
-  return refused.kind === "full" && refused.ledger !== undefined ? ledgerKind(refused.ledger) : refused.kind;
+function whyRefused(refused: NoLease): { readonly reason: string; readonly error?: string } {
+  if (refused.kind === "infra") return { reason: "infra", error: errorName(refused.error) };
+  return {
+    reason: refused.kind === "full" && refused.ledger !== undefined ? ledgerKind(refused.ledger) : refused.kind,
+  };
 }
 
 /** The answer, or `aborted` as soon as the signal fires; what is under way goes on. */

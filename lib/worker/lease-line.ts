@@ -19,7 +19,15 @@ const pollMsMax = 1_000;
 const crowdedMs = 2 * pollMsMax;
 
 /** `atOnce`: the first look at the table found room. */
-export type LineAnswer = { readonly kind: "granted"; readonly lease: Lease; readonly atOnce: boolean } | NoLease;
+export type LineAnswer =
+  | { readonly kind: "granted"; readonly lease: Lease; readonly atOnce: boolean; readonly standing: LineStanding }
+  | NoLease;
+
+/** How many leases of a ledger are out, as if its other pages were as full as the one that was seen, and how many may be. */
+export interface LineStanding {
+  readonly inUse: number;
+  readonly limit: number;
+}
 
 /** What nobody holds, or perhaps never was. */
 export type Nobodys = Pick<Lease, "id" | "ref" | "charge">;
@@ -160,12 +168,13 @@ export class LeaseLine {
     const told = this.#board.overrides.ledgers.get(this.#ledger)?.limit;
     if (!(await this.#lowered.isKeptTo(told, pages))) return "full";
 
+    const standingAt = (size: number): LineStanding => ({ inUse: size * Math.min(limit, pages), limit });
     let out = 0;
     for (const page of this.#somePages(Math.min(cap, pages))) {
       const left = group.filter((waiter) => this.#waiting.has(waiter));
       if (left.length === 0) break;
-      const size = await this.#look({ ledger: this.#ledger, page }, left, pageCap(cap, page, pages));
-      out = size * Math.min(limit, pages); // as if the other pages were as full
+      const size = await this.#look({ ledger: this.#ledger, page }, left, pageCap(cap, page, pages), standingAt);
+      out = standingAt(size).inUse;
     }
     await this.#considerRaise(first.ask, out);
     return group.some((waiter) => this.#waiting.has(waiter)) ? "full" : "served";
@@ -190,7 +199,12 @@ export class LeaseLine {
   }
 
   /** Serves as many of the group as the page has room for; answers how many leases the page holds. */
-  async #look(ref: PageRef, group: readonly Waiter[], cap: number): Promise<number> {
+  async #look(
+    ref: PageRef,
+    group: readonly Waiter[],
+    cap: number,
+    standingAt: (size: number) => LineStanding,
+  ): Promise<number> {
     const { clock } = this.#world;
     const ids = group.map(({ id }) => id);
     const look = await takeOnPage(this.#world, ref, ids, cap, this.#dues(group));
@@ -213,7 +227,7 @@ export class LeaseLine {
       // Who left meanwhile never holds it; nor does anybody hold what came so late that it is over.
       if (this.#waiting.has(waiter) && holderStopsAtMs(expiresAtMs) > clock.nowMs()) {
         const lease = { ...leaseOf(waiter, ref), expiresAtMs };
-        this.#settle(waiter, { kind: "granted", lease, atOnce: rounds === 1 });
+        this.#settle(waiter, { kind: "granted", lease, atOnce: rounds === 1, standing: standingAt(look.size) });
       } else {
         this.#undo(leaseOf(waiter, ref));
         waiter.id = clock.newId();

@@ -1,3 +1,4 @@
+import { stepParts } from "../core/config.ts";
 import type { Page, PageRef } from "../core/lease.ts";
 import { entriesOf, onRefused } from "../core/lease.ts";
 import { leaseMs } from "../core/limits.ts";
@@ -56,7 +57,7 @@ export async function takeOnPage(
       size = sizeOf(answer.page ?? {});
       known = told = answer.clocks;
       if (answer.kind === "taken") {
-        if (sizeOf(expired) > 0) world.telemetry.note({ kind: "lease-reclaimed", count: sizeOf(expired) });
+        noteReclaimed(world, ref, sizeOf(expired));
         return seen(entriesOf(answer.page, wanted));
       }
 
@@ -93,6 +94,10 @@ function write(
   return sizeOf(expired) === 0
     ? twice(() => leases.take(ref, ids, cap, untilMs, toll))
     : twice(() => leases.reclaim(ref, expired, ids, cap, untilMs, toll));
+}
+
+function noteReclaimed({ telemetry }: Pick<World, "telemetry">, { ledger }: PageRef, count: number): void {
+  if (count > 0) telemetry.note({ ...stepParts(ledger), kind: "lease-reclaimed", count });
 }
 
 /** After an error nobody knows whether a write was applied; the very same write once more tells. */

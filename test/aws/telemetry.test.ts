@@ -44,8 +44,13 @@ describe("telemetry, on what Lambda keeps of a process", () => {
       (line["_aws"] as { CloudWatchMetrics: { Namespace: string; Dimensions: string[][] }[] }).CloudWatchMetrics;
     expect(
       metrics.map((line) => dimensionsOf(line).map(({ Namespace, Dimensions }) => [Namespace, Dimensions])),
-    ).toEqual([[["Sluice", [["lane", "model", "target", "outcome"]]]], [["Sluice", [["lane", "model", "target"]]]]]);
-    expect(metrics[1]).toMatchObject({ lane: "bg", CostUsd: [0.5, 0.25], ProviderMs: [5, 5], LeasesLost: 1 });
+    ).toEqual(
+      [["lane", "model", "target", "outcome"], ["lane"], ["model", "target"], ["lane", "model", "target"]].map(
+        (set) => [["Sluice", [set]]],
+      ),
+    );
+    expect(metrics[2]).toMatchObject({ model: "fast", target: "west", ProviderMs: [5, 5], LeasesLost: 1 });
+    expect(metrics[3]).toMatchObject({ lane: "bg", CostUsd: [0.5, 0.25] });
     expect(JSON.stringify(metrics)).not.toContain("j-1");
   });
 });

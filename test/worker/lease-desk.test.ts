@@ -102,7 +102,16 @@ describe("taking a lease", () => {
     const { hold, noted } = await aDesk();
     await hold({ lane: "bg" });
     expect(noted).toEqual([
-      { kind: "lease-taken", lane: "bg", model: "fast-text", target: "us-west-2", waitMs: 4, atOnce: true },
+      {
+        kind: "lease-taken",
+        lane: "bg",
+        model: "fast-text",
+        target: "us-west-2",
+        waitMs: 4,
+        atOnce: true,
+        inUse: 1,
+        limit: 5,
+      },
     ]);
   });
 

@@ -38,6 +38,7 @@ describe("a job that goes well", () => {
       "waiting",
       "lease-taken",
       "attempt=1/4",
+      "lease-returned",
       "attempted",
       "succeeded",
       "replied",

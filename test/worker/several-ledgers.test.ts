@@ -46,7 +46,16 @@ describe("an attempt under several limits", () => {
     await hold(wanted());
     const waitMs = all.length * 2 * wireMs;
     expect(noted).toEqual([
-      { kind: "lease-taken", lane: "rt", model: "fast-text", target: "us-west-2", waitMs, atOnce: true },
+      {
+        kind: "lease-taken",
+        lane: "rt",
+        model: "fast-text",
+        target: "us-west-2",
+        waitMs,
+        atOnce: true,
+        inUse: 1,
+        limit: 2,
+      },
     ]);
   });
 
