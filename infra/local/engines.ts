@@ -89,7 +89,7 @@ export function dynoxideBinary(): string | undefined {
 }
 
 /** A port of loopback that was free a moment ago. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, host);
   await once(server, "listening");
