@@ -1,10 +1,12 @@
 import { join } from "node:path";
-import { Annotations, Aws, RemovalPolicy, Stage, Validations } from "aws-cdk-lib";
+import { Annotations, Aws, RemovalPolicy, Stage } from "aws-cdk-lib";
 import { SecurityGroup } from "aws-cdk-lib/aws-ec2";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import type { Grant, IGrantable, IRole } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Code } from "aws-cdk-lib/aws-lambda";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
+import type { IScheduleGroup } from "aws-cdk-lib/aws-scheduler";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
 import { checkConfig, ConfigError } from "../lib/config.ts";
@@ -15,11 +17,15 @@ import { idleLimits, neverAdmitted } from "../lib/core/ledgers.ts";
 import { outputsPrefix, paramsPrefix } from "../lib/core/limits.ts";
 import { queueNameOf } from "../lib/core/reply-to.ts";
 import { sweepIndex } from "../lib/core/sweep.ts";
+import { acknowledgeKeys } from "./acknowledge.ts";
 import { bundleFunction } from "./bundle.ts";
 import { laneMapping } from "./concurrency.ts";
 import { DeadLettersFunction } from "./dead-letters-function.ts";
 import type { DeadLettersFunctionProps } from "./dead-letters-function.ts";
 import { grantSendingKey, grantTableKeys } from "./encryption.ts";
+import { allowFeed, roleOfSchedules } from "./feeds.ts";
+import type { Feed, FeedOptions } from "./feeds.ts";
+import { grantCancel, grantReadReplies, grantSubmit } from "./grants.ts";
 import { JobQueue, ParkedQueue, RepliesQueue } from "./job-queue.ts";
 import { JobTable } from "./job-table.ts";
 import { LeaseTable } from "./lease-table.ts";
@@ -137,6 +143,33 @@ export class Sluice extends Construct {
     this.grantSweeping(this.sweeper);
   }
 
+  /**
+   * Lets a topic, a rule or a bucket send jobs to a lane's queue, or whoever sends by a role: a pipe's, an API's, a state
+   * machine. The subscription, target or notification itself is the sender's. For a schedule group: the role that its
+   * schedules must name.
+   * @throws ConfigError for a bucket that the config does not let workers read.
+   */
+  allowFeed(feed: IScheduleGroup, options?: FeedOptions): IRole;
+  allowFeed(feed: Feed, options?: FeedOptions): void;
+  allowFeed(feed: Feed | IScheduleGroup, options: FeedOptions = {}): IRole | void {
+    return "scheduleGroupArn" in feed ? roleOfSchedules(this, feed, options) : allowFeed(this, feed, options);
+  }
+
+  /** Lets somebody use the client's `submit` and `submitBatch`. */
+  grantSubmit(grantee: IGrantable): Grant {
+    return grantSubmit(this, grantee);
+  }
+
+  /** Lets somebody use the client's `waitForReply` and `replies`, and get an output that lies in the bucket. */
+  grantReadReplies(grantee: IGrantable): Grant {
+    return grantReadReplies(this, grantee);
+  }
+
+  /** Lets somebody use the client's `cancel`. */
+  grantCancel(grantee: IGrantable): Grant {
+    return grantCancel(this, grantee);
+  }
+
   private networkOf({ vpc, vpcSubnets, securityGroups }: SluiceProps): Network | undefined {
     if (vpc === undefined) return undefined;
     const description = "Sluice: its functions, which nothing calls over the network";
@@ -184,7 +217,7 @@ export class Sluice extends Construct {
 
     const { bucket, bucketId } = this.replies;
     worker.allow(["s3:PutObject"], bucket.arnForObjects(`${outputsPrefix}*`));
-    acknowledgeKeys(worker, `<${bucketId}.Arn>/${outputsPrefix}*`);
+    acknowledgeKeys(worker.role, `<${bucketId}.Arn>/${outputsPrefix}*`);
     this.grantReading(worker);
   }
 
@@ -205,7 +238,7 @@ export class Sluice extends Construct {
     );
     if (arns.length > 0) fn.allow(["s3:ListBucket"], ...arns);
     const theirs = asked.map((name) => `arn:<AWS::Partition>:s3:::${name}/*`);
-    acknowledgeKeys(fn, `<${bucketId}.Arn>/${paramsPrefix}*`, ...theirs);
+    acknowledgeKeys(fn.role, `<${bucketId}.Arn>/${paramsPrefix}*`, ...theirs);
   }
 
   /** What the reply-store may do, besides receiving from the replies queue and logging. */
@@ -216,7 +249,7 @@ export class Sluice extends Construct {
     grantSendingKey(store.role, this.key);
     store.allow(["sqs:SendMessage"], this.parked.queue.queueArn, ...this.announcedTo());
     store.allow(["s3:PutObject"], bucket.arnForObjects(`${outputsPrefix}*`));
-    acknowledgeKeys(store, `<${bucketId}.Arn>/${outputsPrefix}*`);
+    acknowledgeKeys(store.role, `<${bucketId}.Arn>/${outputsPrefix}*`);
   }
 
   /** What the worker of the dead letters may do: it asks no model, and its replies hold no output. */
@@ -236,12 +269,6 @@ export class Sluice extends Construct {
     const told = this.announcedTo();
     if (told.length > 0) sweeper.allow(["sqs:SendMessage"], ...told);
   }
-}
-
-function acknowledgeKeys({ role }: LiveFunction, ...keys: readonly string[]): void {
-  const reason =
-    "Keys are named by jobs and senders; a prefix, or the whole of a bucket that the config names, is the narrowest there is.";
-  for (const key of keys) Validations.of(role).acknowledge({ id: `AwsSolutions-IAM5[Resource::${key}]`, reason });
 }
 
 function eachLane<Value>(make: (lane: Lane) => Value): Readonly<Record<Lane, Value>> {

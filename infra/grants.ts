@@ -1,0 +1,43 @@
+import { Grant } from "aws-cdk-lib/aws-iam";
+import type { IGrantable } from "aws-cdk-lib/aws-iam";
+import { lanes } from "../lib/core/lane.ts";
+import { outputsPrefix, paramsPrefix } from "../lib/core/limits.ts";
+import { acknowledgeKeys } from "./acknowledge.ts";
+import { grantSendingKey, grantTableKeys } from "./encryption.ts";
+import type { Sluice } from "./sluice.ts";
+
+/** What the client's `submit` and `submitBatch` do: send to each lane, and put params that are too big for a message. */
+export function grantSubmit({ jobQueues, replies, key }: Sluice, grantee: IGrantable): Grant {
+  for (const lane of lanes) grantSendingKey(grantee, jobQueues[lane].queue.encryptionMasterKey);
+  grantSendingKey(grantee, key);
+  const sends = lanes.map((lane) => jobQueues[lane].queue.grant(grantee, "sqs:SendMessage"));
+  return together(objects(replies, grantee, "s3:PutObject", paramsPrefix), ...sends);
+}
+
+/** What `waitForReply` and `replies` do, and getting an `outputRef`. */
+export function grantReadReplies({ jobTable, replies, key }: Sluice, grantee: IGrantable): Grant {
+  for (const used of new Set([key, jobTable.table.encryptionKey]))
+    used?.grant(grantee, "kms:Decrypt", "kms:DescribeKey");
+  const rows = allow(grantee, ["dynamodb:GetItem", "dynamodb:BatchGetItem"], jobTable.table.tableArn);
+  return together(objects(replies, grantee, "s3:GetObject", outputsPrefix), rows);
+}
+
+/** What `cancel` does: it reads the row, and writes the flag or the reply. */
+export function grantCancel({ jobTable }: Sluice, grantee: IGrantable): Grant {
+  grantTableKeys(grantee, jobTable.table);
+  return allow(grantee, ["dynamodb:GetItem", "dynamodb:UpdateItem"], jobTable.table.tableArn);
+}
+
+function objects({ bucket, bucketId }: Sluice["replies"], grantee: IGrantable, action: string, prefix: string): Grant {
+  acknowledgeKeys(grantee, `<${bucketId}.Arn>/${prefix}*`);
+  return allow(grantee, [action], bucket.arnForObjects(`${prefix}*`));
+}
+
+/** By the grantee's own policy: the grants of CDK's buckets and tables give more than is used. */
+function allow(grantee: IGrantable, actions: string[], ...resourceArns: string[]): Grant {
+  return Grant.addToPrincipal({ grantee, actions, resourceArns });
+}
+
+function together(first: Grant, ...others: readonly Grant[]): Grant {
+  return others.reduce((all, other) => all.combine(other), first);
+}
