@@ -46,6 +46,14 @@ export function storable(progress: Progress): Progress {
   );
 }
 
+/** Of two accounts of one job the higher of each count: what one of them has not seen, the other has. */
+export function moreOf(one: Progress, other: Progress): Progress {
+  return progressFrom(
+    (name) => Math.max(one[name], other[name]),
+    (name) => Math.max(one.usage[name], other.usage[name]),
+  );
+}
+
 /** Progress with each of its numbers asked for by name. */
 export function progressFrom(
   count: (name: Exclude<keyof Progress, "usage">) => number,

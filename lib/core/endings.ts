@@ -45,6 +45,13 @@ export const endings = {
       "The job was handed back to wait, and its message never came again: it was purged, deleted or lost. Send the job under another jobId.",
     retryable: true,
   }),
+  unstorable: (): ReplyError => ({
+    code: "internal_error",
+    kind: "internal",
+    message:
+      "the answer is too big for the job table and for SQS, and S3 would not take it; look for `store the output in S3` in the worker's log, and send the job again under another jobId",
+    retryable: true,
+  }),
   internal: (errorClass: string): ReplyError => ({
     code: "internal_error",
     kind: "internal",

@@ -116,8 +116,6 @@ export const requeueMsMax = 120_000;
 export const turnMsBase = 1_000;
 export const releasesMax = 20;
 export const releaseDeadlineLeftMsMin = 20_000;
-/** A message whose job lies where a worker may not read is left to others so often: some six minutes. */
-export const readReceivesMax = 10;
 
 /** SQS: a message may stay hidden for 12 hours after a receive, in all; more is refused, not clamped. */
 export const sqsHiddenSMax = 43_200;
@@ -136,6 +134,8 @@ export const recordsConcurrencyMax = 10;
 /** Storing a reply: what its config says, unless it says otherwise, and how its write is repeated. */
 export const replyTtlDaysDefault = 7;
 export const replyInlineBytesMax = 32_768;
+/** A row of DynamoDB holds 400 KB; what is beside the reply has the rest. */
+export const rowReplyBytesMax = 390_000;
 export const storeRetryMs = 500;
 export const storeMsMax = 5_000;
 
@@ -165,6 +165,18 @@ export const sweepLateMs = 15 * 60_000;
 export const sweepUnreturnedLateMs = 24 * 3_600_000;
 export const sweepPauseMsMax = 6 * 3_600_000;
 export const sweeperTimeoutMs = 120_000;
+
+/** What wakes an operator. A lane's oldest job is older than this. */
+export const alarmJobAgeMs: Readonly<Record<Lane, number>> = { rt: 30_000, bg: 15 * 60_000, bulk: 12 * 3_600_000 };
+/** Of the jobs of a lane that end within `alarmFailedOverMs`, if these are enough for a part of them to say something. */
+export const alarmFailedPercent = 5;
+export const alarmFailedJobsMin = 20;
+export const alarmFailedOverMs = 15 * 60_000;
+/** A target's breaker is met shut in every minute of this. */
+export const alarmBreakerShutMs = 5 * 60_000;
+export const alarmDurationPercent = 80;
+/** Three sweeps. */
+export const alarmSweeperSilentMs = 3 * sweepEveryMs;
 
 /** The stack's bucket: what senders put there for the workers, and the workers for them. */
 export const paramsPrefix = "params/";

@@ -116,6 +116,11 @@ export function againDelayS(at: Hiding): number {
   return hiddenS(between(5, 15, at) * 1_000, at);
 }
 
+/** A message that only another version's worker may read: a minute, and up to half of it more. */
+export function strangerDelayS(at: Hiding): number {
+  return hiddenS(60_000 * (1 + 0.5 * dice(at)), at);
+}
+
 /** Nothing has happened with this record yet: 0–2 s. */
 export function notBegunDelayS(at: Hiding): number {
   return hiddenS(between(0, 2, at) * 1_000, at);
@@ -144,7 +149,9 @@ function stretchedMs({ lane, receives, deadlineLeftMs }: Hiding): number {
   // The last of them are spaced by halves: a message that sleeps to its deadline is answered too late.
   const receivesLeft = Math.max(2, receivesMax - receives - 10);
   // A job that has lowered its lane lives longer than the queue's own do.
-  return sane(deadlineLeftMs, deadlineMsMax) / receivesLeft;
+  const leftMs = sane(deadlineLeftMs, deadlineMsMax);
+  // Past its deadline a job only waits to be told so: not for ever, and not until its receives are gone.
+  return leftMs > 0 ? leftMs / receivesLeft : Math.min(deadlineMsMax / receivesLeft, pauseMsMax);
 }
 
 function between(min: number, max: number, at: Hiding): number {

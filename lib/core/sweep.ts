@@ -17,6 +17,9 @@ export function sweepShardOf(jobId: string): string {
   return String(((hash ^ (hash >>> 16)) >>> 0) % sweepShards.length);
 }
 
+/** The sweeper as a claim's worker: it asks no model, so that no reply of its is on its way. */
+export const sweeperName = "sweeper";
+
 /** An entry of the index. */
 export interface Due {
   readonly jobId: string;
@@ -45,7 +48,8 @@ export function sweepOf(row: JobRow | undefined, nowMs: number): Sweep {
     return to.length === 0 ? { kind: "settled" } : { kind: "announce", reply: row.reply, to };
   }
   if (isHeld(row, nowMs) || !isEndable(row)) return { kind: "leave" };
-  const lateMs = row.state === "running" ? sweepUnreturnedLateMs : sweepLateMs;
+  const mayBeOnItsWay = row.state === "running" && row.worker !== sweeperName && !row.cancelAsked;
+  const lateMs = mayBeOnItsWay ? sweepUnreturnedLateMs : sweepLateMs;
   return nowMs >= row.deadlineAtMs + lateMs ? { kind: "end", row } : { kind: "leave" };
 }
 

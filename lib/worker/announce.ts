@@ -29,6 +29,18 @@ export async function announce(
 ): Promise<boolean> {
   if (to === undefined || isAmong(to, announced)) return true;
   if ((await tell(world, { jobId, reply }, to, tags, bound)) !== "untold") return true;
+  return owe(world, { jobId, announced }, to, tags, bound);
+}
+
+/** Notes that a destination is owed the reply: from then on it is the sweeper's to tell. Answers whether it is noted. */
+export async function owe(
+  world: Teller,
+  { jobId, announced }: Pick<Announceable, "jobId" | "announced">,
+  to: ReplyTo,
+  tags: Tags,
+  bound: Bound,
+): Promise<boolean> {
+  if (isAmong(to, announced)) return true;
   const dueMs = world.clock.nowMs() + announceRetryMs;
   const defer = () => bound(() => world.jobs.deferAnnouncement(jobId, to, dueMs));
   return isWritten(world, "defer an announcement", defer, tags);

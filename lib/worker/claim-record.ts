@@ -52,7 +52,11 @@ export async function claimRecord(invocation: Invocation, delivery: Delivery, jo
 
     // Whoever dies next in this invocation does not drive this job's crashes up.
     invocation.meter.set(delivery, "waiting");
-    if ((await invocation.turns.alone()) === "closed") return hide(invocation, delivery, notBegunS(run), "turn");
+    const overdue = new AbortController();
+    const cancelEnd = world.clock.after(job.deadlineAtMs - world.clock.nowMs(), () => overdue.abort());
+    const turn = await invocation.turns.alone(overdue.signal);
+    cancelEnd();
+    if (turn === "closed") return hide(invocation, delivery, notBegunS(run), "turn");
     invocation.meter.set(delivery, "working");
   }
 }

@@ -27,10 +27,13 @@ export class KeptReplies {
   }
 
   /** Answers those that are lost by it: the oldest go, those first that are safe, and never itself. */
-  keep(unstored: UnstoredReply): readonly UnstoredReply[] {
-    this.#put({ unstored, isQueued: false });
+  keep(unstored: UnstoredReply, isQueued = false): readonly UnstoredReply[] {
+    this.#put({ unstored, isQueued });
     const lost: UnstoredReply[] = [];
-    const others = [...this.#replies.values()].filter((kept) => kept.unstored !== unstored);
+    // What is safe is there for copies alone: it drives out nothing that is not.
+    const others = [...this.#replies.values()].filter((kept) =>
+      isQueued ? kept.isQueued : kept.unstored !== unstored,
+    );
     for (const kept of others.toSorted((one, other) => Number(other.isQueued) - Number(one.isQueued))) {
       if (this.#bytes <= keptReplyBytesMax) break;
       this.forget(kept.unstored.jobId);

@@ -1,12 +1,13 @@
 import { isAnswered } from "../core/claim.ts";
+import type { JobRow } from "../core/claim.ts";
 import { mayRead } from "../core/config.ts";
 import { checkAgainst } from "../core/envelope.ts";
 import type { Envelope, Fault, Read } from "../core/envelope.ts";
 import { readBody, readObject } from "../core/feeds.ts";
 import { contentOf, jobOf } from "../core/job.ts";
 import type { Delivery, Job } from "../core/job.ts";
-import { laneLimits, readReceivesMax } from "../core/limits.ts";
-import { releaseNext } from "../core/release.ts";
+import { strangerDelayS } from "../core/release.ts";
+import { isAllowed, isAmong } from "../core/reply-to.ts";
 import { hasCode, replyText, replyTtlS } from "../core/reply.ts";
 import { hidingFacts } from "./hiding-facts.ts";
 import type { Invocation } from "./invocation.ts";
@@ -47,7 +48,16 @@ async function openEnvelope(invocation: Invocation, delivery: Delivery, envelope
   const fault = checkAgainst(envelope, config);
   if (fault === undefined) return { kind: "job", job };
   const end = await answerInvalid(invocation, delivery, { ...envelope, fault });
-  return end.kind === "has-row" ? { kind: "disallowed", job, fault } : settled(end.settled);
+  if (end.kind === "settled") return settled(end.settled);
+  if (hasBegunSo(end.row, job)) return { kind: "disallowed", job, fault };
+  return settled(await parkInvalid(invocation, delivery, { ...envelope, fault }));
+}
+
+/** A job was begun with this very content and destination: a copy that differs in either is damaged. */
+function hasBegunSo(row: JobRow | undefined, { contentHash, replyTo }: Job): boolean {
+  if (row?.contentHash !== contentHash) return false;
+  const known = [...(row.replyTo === undefined ? [] : [row.replyTo]), ...row.announced, ...row.unannounced];
+  return replyTo === undefined || isAmong(replyTo, known);
 }
 
 function settled(end: Settled): Opened {
@@ -88,13 +98,16 @@ async function refuse(invocation: Invocation, delivery: Delivery, fault: Fault):
   return settleUnclaimed(invocation, delivery, { kind: "park", reason: "not_an_envelope", detail: faultText(fault) });
 }
 
-/** A worker of another version may be let to read there; who cannot be named can only be waited for by receives. */
+/**
+ * A worker of another version may be let to read there. No row can count for a job that has no name, and receives are
+ * spent on other things too: the message waits until it is a dead letter, and is parked from there.
+ */
 async function leaveToOthers(invocation: Invocation, delivery: Delivery, fault: Fault): Promise<Settled> {
-  const hiding = hidingFacts(invocation, delivery);
-  const deadlineLeftMs = laneLimits[delivery.lane].deadlineMsMax;
-  const next = releaseNext({ ...hiding, deadlineLeftMs, releases: delivery.receives - 1 });
-  if (next.kind === "answer" || delivery.receives >= readReceivesMax) return refuse(invocation, delivery, fault);
-  return settleUnclaimed(invocation, delivery, { kind: "hide", delayS: next.delayS, why: "released" });
+  if (delivery.isDead === true) return refuse(invocation, delivery, fault);
+  const { messageId, lane } = delivery;
+  invocation.worker.world.telemetry.note({ kind: "refused", messageId, lane, field: fault.field });
+  const delayS = strangerDelayS(hidingFacts(invocation, delivery));
+  return settleUnclaimed(invocation, delivery, { kind: "hide", delayS, why: "released" });
 }
 
 type Invalid = Omit<Extract<Read, { kind: "invalid" }>, "kind">;
@@ -104,10 +117,12 @@ async function answerInvalid(
   invocation: Invocation,
   delivery: Delivery,
   { jobId, fault, replyTo }: Invalid,
-): Promise<{ readonly kind: "settled"; readonly settled: Settled } | { readonly kind: "has-row" }> {
+): Promise<
+  | { readonly kind: "settled"; readonly settled: Settled }
+  | { readonly kind: "has-row"; readonly row: JobRow | undefined }
+> {
   const { config, digest, world } = invocation.worker;
   const { messageId, lane } = delivery;
-  world.telemetry.note({ kind: "refused", jobId, messageId, lane, field: fault.field });
   const nowMs = world.clock.nowMs();
   const reply = replyText(invalidEnvelope(invocation.worker, delivery, jobId, fault));
   const answered = await world.jobs.replyUnclaimed(jobId, {
@@ -120,13 +135,17 @@ async function answerInvalid(
   // A copy of an envelope that was refused, or the same message again after a lost answer, has its reply.
   const stands = answered.kind === "stored" ? { jobId, reply, announced: [] } : answered.row;
   if (isAnswered(stands) && hasCode(stands.reply, "invalid_envelope")) {
-    const end = await settleAnswered(invocation, delivery, stands, replyTo, { jobId, messageId, lane });
+    world.telemetry.note({ kind: "refused", jobId, messageId, lane, field: fault.field });
+    const to = replyTo !== undefined && isAllowed(replyTo, config.replies.allow) ? replyTo : undefined;
+    const end = await settleAnswered(invocation, delivery, stands, to, { jobId, messageId, lane });
     return { kind: "settled", settled: end };
   }
-  return { kind: "has-row" };
+  return { kind: "has-row", row: answered.kind === "stored" ? undefined : answered.row };
 }
 
 function parkInvalid(invocation: Invocation, delivery: Delivery, { jobId, fault }: Invalid): Promise<Settled> {
+  const { messageId, lane } = delivery;
+  invocation.worker.world.telemetry.note({ kind: "refused", jobId, messageId, lane, field: fault.field });
   const detail = faultText(fault);
   return settleUnclaimed(invocation, delivery, { kind: "park", reason: "invalid_envelope", detail, jobId });
 }

@@ -1,3 +1,4 @@
+import { moreOf } from "../core/claim.ts";
 import { endings } from "../core/endings.ts";
 import type { Fault } from "../core/envelope.ts";
 import type { Delivery } from "../core/job.ts";
@@ -25,7 +26,7 @@ export function failed(run: Run, error: ReplyError): JobReply {
 
 /** The reply that this container kept for the job, with the story that it tells: it was paid for, and is not asked for again. */
 export function answeredBefore(run: Run, kept: UnstoredReply): JobReply {
-  run.add(kept.progress);
+  run.add(moreOf(run.progress, kept.progress));
   const reply: Reply = JSON.parse(kept.reply);
   return { kind: "reply", reply };
 }

@@ -1,20 +1,30 @@
 import { afterGiveBack, isAnswered } from "../core/claim.ts";
 import type { Answered } from "../core/claim.ts";
+import { endings } from "../core/endings.ts";
 import { errorName } from "../core/error-name.ts";
 import type { Delivery, Job } from "../core/job.ts";
 import type { Tags } from "../core/noted.ts";
 import { requeueDelayS } from "../core/release.ts";
 import { isAllowed } from "../core/reply-to.ts";
 import type { ReplyTo } from "../core/reply-to.ts";
+import {
+  attemptsPerLifeMax,
+  claimGraceMs,
+  holdMs,
+  requeueDeadlineLeftMsMin,
+  rowReplyBytesMax,
+} from "../core/limits.ts";
+import { replyText, replyTtlS } from "../core/reply.ts";
 import type { Reply } from "../core/reply.ts";
 import type { Settlement, Unclaimed } from "../core/settlement.ts";
-import { announce } from "./announce.ts";
+import { announce, owe } from "./announce.ts";
 import type { Announceable } from "./announce.ts";
 import { hidingFacts } from "./hiding-facts.ts";
 import { inTime, lastTry } from "./in-time.ts";
+import type { Bound } from "./in-time.ts";
 import { insist } from "./insist.ts";
 import type { Invocation } from "./invocation.ts";
-import { endedAs, noteReply } from "./replies.ts";
+import { endedAs, failed, noteReply } from "./replies.ts";
 import type { Run } from "./run.ts";
 import { storeReply } from "./store-reply.ts";
 
@@ -76,9 +86,10 @@ export async function settleAnswered(
 ): Promise<Settled> {
   const { config, kept, world } = invocation.worker;
   kept.forget(reply.jobId);
-  // Another version's worker may have run the job for one whom this config does not know.
-  const known = to !== undefined && isAllowed(to, config.replies.allow) ? to : undefined;
-  const isTold = await announce(world, reply, known, tags, (act) => lastTry(invocation, act));
+  // Another version's config knows him: the sweeper owes it to him, and that version's will tell.
+  const isKnown = to === undefined || isAllowed(to, config.replies.allow);
+  const bound: Bound = (act) => lastTry(invocation, act);
+  const isTold = isKnown ? await announce(world, reply, to, tags, bound) : await owe(world, reply, to, tags, bound);
   invocation.visibility.forget(delivery);
   return isTold ? "acknowledged" : "again";
 }
@@ -129,10 +140,18 @@ async function requeue(run: Run, { delayS, cause }: Settlement & { kind: "requeu
  */
 async function comeAgain(run: Run): Promise<Settled> {
   const { invocation, delivery, job } = run;
-  const { clock, jobs, telemetry } = invocation.worker.world;
+  const { kept, world } = invocation.worker;
+  const { clock, jobs, telemetry } = world;
+  const hiding = hidingFacts(invocation, delivery, job);
+  // With its life or its time used up the job would be paid for once more by each container that does not have it.
+  const isOver = run.progress.attempts >= attemptsPerLifeMax || hiding.deadlineLeftMs <= requeueDeadlineLeftMsMin;
+  const bytes = Buffer.byteLength(kept.of(job.jobId, job.contentHash)?.reply ?? "");
+  if (isOver && bytes > rowReplyBytesMax && (await isEnded(run, failed(run, endings.unstorable()).reply)))
+    return "acknowledged";
   const { requeues } = run.progress;
   run.add({ requeues: requeues + 1 });
-  const delayS = requeueDelayS({ ...hidingFacts(invocation, delivery, job), cause: "trouble", requeues });
+  // No sooner than the claim would have lapsed: until then nobody else may ask again for what is answered.
+  const delayS = Math.max(requeueDelayS({ ...hiding, cause: "trouble", requeues }), (holdMs + claimGraceMs) / 1_000);
   const nowMs = clock.nowMs();
   const notBeforeMs = nowMs + delayS * 1_000;
   run.show({ kind: "requeued", untilMs: notBeforeMs });
@@ -145,6 +164,20 @@ async function comeAgain(run: Run): Promise<Settled> {
     invocation.visibility.forget(delivery);
   }
   return "again";
+}
+
+/** An error in the place of an answer that nothing can hold; false where the table is away, for then it may be held yet. */
+async function isEnded(run: Run, reply: Reply): Promise<boolean> {
+  const { config, kept, world } = run.invocation.worker;
+  const nowMs = world.clock.nowMs();
+  const ttlS = replyTtlS(nowMs, config.replies.ttlDays);
+  const ask = { nowMs, reply: replyText(reply), status: reply.status, ttlS, progress: run.progress };
+  const completed = await lastTry(run.invocation, () => world.jobs.complete(run.claim, ask)).catch(() => undefined);
+  if (completed?.kind !== "stored") return false;
+  noteReply(world, reply, run.tags);
+  kept.forget(run.job.jobId);
+  const stored = { jobId: run.job.jobId, reply: ask.reply, announced: [] };
+  return (await settleAnswered(run.invocation, run.delivery, stored, run.job.replyTo, run.tags)) === "acknowledged";
 }
 
 async function settleReply(run: Run, reply: Reply): Promise<Settled> {

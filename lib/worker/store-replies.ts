@@ -39,6 +39,7 @@ export async function storeReplies(
   });
   await atMost(clock, endsAtMs - closingBellMs - clock.nowMs(), Promise.all(all));
   if (again.size > 0) await atMost(clock, endsAtMs - lastCallMs - clock.nowMs(), hide(store, [...again.values()]));
+  await atMost(clock, endsAtMs - lastCallMs - clock.nowMs(), Promise.all(all));
   return [...again.keys()];
 }
 

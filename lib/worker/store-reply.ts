@@ -52,8 +52,7 @@ async function secondBest(run: Run, unstored: UnstoredReply): Promise<Place> {
   try {
     await sendToOutbox(world, unstored, (act) => lastTry(run.invocation, act));
     world.telemetry.note({ ...run.tags, kind: "reply-via-outbox" });
-    keep(run, unstored); // a copy of the message may come before the reply-store has written
-    kept.queued(unstored);
+    kept.keep(unstored, true); // a copy of the message may come before the reply-store has written
     return { kind: "queued" };
   } catch (error) {
     world.telemetry.note({ ...run.tags, kind: "reply-kept", error: errorName(error) });

@@ -28,9 +28,9 @@ export class Turns {
     return this.#wait(this.#afterwards, signal);
   }
 
-  /** Resolves when nothing else is at work; one at a time. */
-  alone(): Promise<Turn> {
-    return this.#wait(this.#alone);
+  /** Resolves when nothing else is at work; one at a time; or when the signal fires, as above. */
+  alone(signal: AbortSignal): Promise<Turn> {
+    return this.#wait(this.#alone, signal);
   }
 
   /** Sends everybody home who still waits. */

@@ -5,6 +5,7 @@ import {
   afterGiveBack,
   afterStoreReply,
   crashesOf,
+  moreOf,
   noProgress,
   releaseVerdict,
   storable,
@@ -210,4 +211,15 @@ test("a job that nobody has touched has used up nothing", () => {
   const { usage, ...counts } = noProgress;
   expect(Object.values(counts)).toEqual(Array.from({ length: 9 }, () => 0));
   expect(Object.values(usage)).toEqual(Array.from({ length: 5 }, () => 0));
+});
+
+test("of two accounts of one job the higher of each count stands", () => {
+  const one = { ...noProgress, attempts: 3, requeues: 1, usage: { ...noProgress.usage, inputTokens: 5 } };
+  const other = { ...noProgress, attempts: 2, requeues: 4, usage: { ...noProgress.usage, outputTokens: 7 } };
+  expect(moreOf(one, other)).toEqual({
+    ...noProgress,
+    attempts: 3,
+    requeues: 4,
+    usage: { ...noProgress.usage, inputTokens: 5, outputTokens: 7 },
+  });
 });

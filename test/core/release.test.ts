@@ -10,6 +10,7 @@ import {
   pausedForMs,
   releaseNext,
   requeueDelayS,
+  strangerDelayS,
   unknownWaitMs,
 } from "../../lib/core/release.ts";
 import { t0 } from "../a.ts";
@@ -119,6 +120,16 @@ describe("when receives run short, every hiding lasts so long that the rest of t
 
   test("an envelope that is unread has its lane's latest deadline", () =>
     expect(againDelayS({ lane: "bg", receives: 188, sinceReceiveMs: 0, jitter: 0 })).toBe(21_600));
+
+  test("a job whose deadline has passed waits to be told so: for a while, and not until its receives are gone", () => {
+    expect(againDelayS({ ...hour, receives: 188, deadlineLeftMs: 0 })).toBe(900);
+    expect(againDelayS({ ...hour, lane: "rt", receives: 30, deadlineLeftMs: 0 })).toBe(30);
+  });
+
+  test("a message that only another version may read comes again after a minute, and up to half of it more", () => {
+    const at = { lane: "bg", receives: 1, sinceReceiveMs: 0 } as const;
+    expect([0, nearlyOne].map((jitter) => strangerDelayS({ ...at, jitter }))).toEqual([60, 90]);
+  });
 
   test("a job that has lowered its lane has its own, which is later", () =>
     expect(againDelayS({ ...hour, lane: "rt", receives: 30, deadlineLeftMs: 12 * 3_600_000 })).toBe(4_320));

@@ -1,6 +1,6 @@
 /** What becomes of an answer that was paid for when DynamoDB, SQS or S3 fail while it is in hand. */
 import { describe, expect, test } from "vitest";
-import { keptReplyBytesMax, sqsMessageBytesMax } from "../../lib/core/limits.ts";
+import { attemptsPerLifeMax, keptReplyBytesMax, rowReplyBytesMax, sqsMessageBytesMax } from "../../lib/core/limits.ts";
 import { createMemoryWorker } from "../../lib/memory/world.ts";
 import type { MemoryWorld } from "../../lib/memory/world.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
@@ -187,6 +187,33 @@ describe("an answer that SQS cannot take either", () => {
     expect(service.worker.kept.of("j-1", hash)).toBeUndefined();
   });
 
+  test("ends with an error when its job's life is over and nothing can hold it, and is not paid for by every container", async () => {
+    const script = long(sqsMessageBytesMax);
+    const service = aService({
+      script,
+      around: (world) => ({
+        ...world,
+        objects: { ...world.objects, putOutput: () => Promise.reject(new Error("denied")) },
+        jobs: {
+          ...world.jobs,
+          complete: (claim, ask) =>
+            ask.reply.length > rowReplyBytesMax
+              ? Promise.reject(new Error("too big"))
+              : world.jobs.complete(claim, ask),
+        },
+      }),
+    });
+    const { clock, queue } = service.world;
+    service.send();
+    for (let containers = 0; containers < 40 && service.reply() === undefined; containers += 1) {
+      await clock.advance(Math.max(0, (queue.nextVisibleAtMs() ?? 0) - clock.nowMs()));
+      await service.invoke({ worker: createMemoryWorker(service.worker.world, config, "bg") });
+    }
+    expect(service.reply()).toMatchObject({ ok: false, error: { code: "internal_error", retryable: true } });
+    expect(asked(service)).toBe(attemptsPerLifeMax);
+    expect(queue.depth()).toEqual({ visible: 0, hidden: 0 });
+  });
+
   test("gives its claim back where the table takes that, so that no container counts as dead, however many hold it", async () => {
     const { service, down, around } = aFrailService({ script: { latency: 2_000 } });
     const containers = Array.from({ length: 6 }, () => createMemoryWorker(around, config, "bg"));
@@ -361,6 +388,14 @@ describe("a container's memory of replies", () => {
     expect(kept.keep(reply("new", keptReplyBytesMax / 2))).toEqual([]);
     expect(ids(kept)).toEqual(["old", "new"]);
     expect(kept.of("safe", "h-1")).toBeUndefined();
+  });
+
+  test("gives nothing that it alone has for what is safe", () => {
+    const kept = new KeptReplies();
+    kept.keep(reply("alone", keptReplyBytesMax));
+    expect(kept.keep(reply("safe", 9), true)).toEqual([]);
+    expect(ids(kept)).toEqual(["alone"]);
+    expect(kept.unqueued).toHaveLength(1);
   });
 
   test("counts bytes, not letters", () => {

@@ -1,10 +1,13 @@
 /** Two versions of the config at work: what one of them allows, the other may not know. */
 import { describe, expect, test } from "vitest";
 import { checkConfig } from "../../lib/config.ts";
-import { readReceivesMax } from "../../lib/core/limits.ts";
+import { deliveryOf } from "../../lib/core/batch.ts";
 import { createMemoryWorker } from "../../lib/memory/world.ts";
+import type { MemoryWorld } from "../../lib/memory/world.ts";
+import type { World } from "../../lib/ports.ts";
+import { processDeadLetters } from "../../lib/worker/dead-letters.ts";
 import type { JsonObject } from "../../lib/core/json.ts";
-import { aService, config } from "./a-service.ts";
+import { aService, config, passing } from "./a-service.ts";
 import type { Service } from "./a-service.ts";
 
 const replies = "https://sqs.us-west-2.amazonaws.com/123456789012/replies";
@@ -68,6 +71,36 @@ test("a job that nobody has begun is told at once what is not allowed", async ()
   expect(service.reply()).toMatchObject({ ok: false, error: { code: "invalid_envelope" } });
 });
 
+describe("a copy with a destination of its own, which is not allowed", () => {
+  test("is parked, and changes nothing for the job that has begun", async () => {
+    const service = aService({ script: { ...throttledOnce, rules: [...throttledOnce.rules] } });
+    service.send();
+    await service.invoke();
+    service.send({ replyTo: { sqs: replies } });
+    await service.invoke();
+    expect(service.world.queue.parked).toMatchObject([{ reason: "invalid_envelope" }]);
+    expect(service.world.jobs.rows()[0]).not.toHaveProperty("replyTo");
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+});
+
+test("who waits is owed the reply where the worker that has it to tell does not know him", async () => {
+  const around = (world: MemoryWorld): World => ({
+    ...world,
+    announcer: { announce: () => Promise.reject(new Error("down")) },
+    jobs: { ...world.jobs, deferAnnouncement: () => Promise.reject(new Error("down")) },
+  });
+  const service = aService({ config: allowing, around });
+  service.send({ replyTo: { sqs: replies } });
+  await service.invoke(); // stored, and neither told nor owed: the message comes again
+  expect(service.reply()).toMatchObject({ ok: true });
+  const { jobs } = service.world;
+  jobs.put({ ...service.world.jobs.rows()[0], jobId: "j-1", replyTo: { kind: "sqs", queueUrl: replies } });
+  await next(service, createMemoryWorker(service.world, config, "bg"));
+  expect(service.world.jobs.rows()[0]?.unannounced).toHaveLength(1);
+});
+
 describe("a message that points to a bucket which the worker may not read", () => {
   const pointer = JSON.stringify([
     "software.amazon.payloadoffloading.PayloadS3Pointer",
@@ -89,11 +122,14 @@ describe("a message that points to a bucket which the worker may not read", () =
     expect(service.reply()).toMatchObject({ ok: true });
   });
 
-  test("is parked with the reason when none has come", async () => {
+  test("is a dead letter when none has come, and parked from there with the reason", async () => {
     const { service, old } = sent();
-    for (let receives = 1; receives < readReceivesMax; receives += 1) await next(service, old);
+    for (let receives = 1; receives <= 20; receives += 1) await next(service, old);
     expect(service.world.queue.parked).toEqual([]);
-    await next(service, old);
-    expect(service.world.queue.parked).toMatchObject([{ body: pointer, reason: "not_an_envelope" }]);
+    const { clock, queue } = service.world;
+    await clock.advance(120_000);
+    const dead = queue.receive(1).map((record) => deliveryOf(record, "bg", clock.nowMs()));
+    expect(await passing(clock, processDeadLetters(old, dead, clock.nowMs() + 60_000))).toEqual([]);
+    expect(queue.parked).toMatchObject([{ body: pointer, reason: "not_an_envelope" }]);
   });
 });

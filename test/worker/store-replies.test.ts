@@ -128,7 +128,7 @@ describe("the reply-store", () => {
     }));
     for (const jobId of ["j-1", "j-2"]) await store.send(unstored({ jobId }));
     expect(await store.invoke()).toHaveLength(1);
-    expect(store.world.clock.nowMs() - t0).toBe(25_000);
+    expect(store.world.clock.nowMs() - t0).toBe(29_000);
     expect(store.queue.nextVisibleAtMs()).toBe(t0 + 30_000);
     expect(await rowOf(store, "j-2")).toMatchObject({ state: "ended" });
     expect(store.world.clock.nextAtMs()).toBeUndefined();

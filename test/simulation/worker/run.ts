@@ -21,7 +21,7 @@ export interface Trouble {
 export const calm: Trouble = { seed: 1, faults: [], skewMs: 0 };
 
 /** Every job is over by then, though workers of a bulk queue die again and again before they have hidden anything. */
-const horizonMs = 12 * 3_600_000;
+const horizonMs = 30 * 3_600_000;
 /** Late copies, leases and probes are over after it. */
 const quietMs = faultMs.late + Math.max(leaseMs, laneLimits.bulk.attemptMsMax) + leaseGraceMs + 10_000;
 
