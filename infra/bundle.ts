@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
 
@@ -6,15 +6,19 @@ import { buildSync } from "esbuild";
 const configFile = "sluice.config.json";
 
 /**
- * One Lambda's code in a directory of its own: `index.mjs` with all that it imports, the SDK too, and the config.
- * The same sources and config give the same bytes, so that a deploy without a change changes nothing.
+ * One Lambda's code in a directory of its own: `index.mjs`, all that it imports, the SDK too, and the config. What may
+ * never be needed (other ways to credentials, clients of those whom nobody tells) is in chunks that a cold start does not
+ * read. The same sources and config give the same bytes, so that a deploy without a change changes nothing.
  */
 export function bundleFunction(entry: string, configJson: string, outdir: string): string {
+  rmSync(outdir, { recursive: true, force: true }); // chunks are named by their content: old ones would stay
   mkdirSync(outdir, { recursive: true });
   buildSync({
-    entryPoints: [entry],
-    outfile: join(outdir, "index.mjs"),
+    entryPoints: [{ in: entry, out: "index" }],
+    outdir,
+    outExtension: { ".js": ".mjs" },
     bundle: true,
+    splitting: true,
     platform: "node",
     target: "node24",
     format: "esm",

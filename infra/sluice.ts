@@ -15,9 +15,9 @@ import { lanes } from "../lib/core/lane.ts";
 import type { Lane } from "../lib/core/lane.ts";
 import { idleLimits, neverAdmitted } from "../lib/core/ledgers.ts";
 import { outputsPrefix, paramsPrefix } from "../lib/core/limits.ts";
-import { queueNameOf } from "../lib/core/reply-to.ts";
 import { sweepIndex } from "../lib/core/sweep.ts";
 import { acknowledgeKeys } from "./acknowledge.ts";
+import { allowAnnouncing, announcedQueues } from "./announcement-access.ts";
 import { bundleFunction } from "./bundle.ts";
 import { laneMapping } from "./concurrency.ts";
 import { DeadLettersFunction } from "./dead-letters-function.ts";
@@ -186,14 +186,6 @@ export class Sluice extends Construct {
     return Object.fromEntries(own.filter(([, queue]) => queue !== undefined));
   }
 
-  /** The queues that replies may be announced to, and no others. */
-  private announcedTo(): string[] {
-    return this.config.replies.allow.sqs.flatMap((url) => {
-      const queue = queueNameOf(url);
-      return queue === undefined ? [] : [`arn:${Aws.PARTITION}:sqs:${queue.region}:${queue.account}:${queue.name}`];
-    });
-  }
-
   private bundle(name: string, entry: string): string {
     const outdir = Stage.of(this)?.outdir ?? "cdk.out";
     return bundleFunction(entry, JSON.stringify(this.config), join(outdir, `bundle-${this.node.addr}-${name}`));
@@ -211,7 +203,7 @@ export class Sluice extends Construct {
       ["sqs:SendMessage"],
       this.parked.queue.queueArn,
       this.repliesQueue.queue.queueArn,
-      ...this.announcedTo(),
+      ...announcedQueues(this.config),
     );
     for (const statement of modelStatements(this, this.config)) role.addToPrincipalPolicy(statement);
 
@@ -219,6 +211,7 @@ export class Sluice extends Construct {
     worker.allow(["s3:PutObject"], bucket.arnForObjects(`${outputsPrefix}*`));
     acknowledgeKeys(worker.role, `<${bucketId}.Arn>/${outputsPrefix}*`);
     this.grantReading(worker);
+    allowAnnouncing(worker, this.config, { beating: true });
   }
 
   /** Params, and envelopes where a message only points to them. */
@@ -247,18 +240,20 @@ export class Sluice extends Construct {
     store.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], this.jobTable.table.tableArn);
     grantTableKeys(store.role, this.jobTable.table);
     grantSendingKey(store.role, this.key);
-    store.allow(["sqs:SendMessage"], this.parked.queue.queueArn, ...this.announcedTo());
+    store.allow(["sqs:SendMessage"], this.parked.queue.queueArn, ...announcedQueues(this.config));
     store.allow(["s3:PutObject"], bucket.arnForObjects(`${outputsPrefix}*`));
     acknowledgeKeys(store.role, `<${bucketId}.Arn>/${outputsPrefix}*`);
+    allowAnnouncing(store, this.config, { beating: false });
   }
 
   /** What the worker of the dead letters may do: it asks no model, and its replies hold no output. */
   private grantEnding(fn: DeadLettersFunction): void {
     fn.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], this.jobTable.table.tableArn);
     grantTableKeys(fn.role, this.jobTable.table);
-    const told = this.announcedTo();
+    const told = announcedQueues(this.config);
     fn.allow(["sqs:SendMessage"], this.parked.queue.queueArn, this.repliesQueue.queue.queueArn, ...told);
     this.grantReading(fn);
+    allowAnnouncing(fn, this.config, { beating: false });
   }
 
   private grantSweeping(sweeper: SweeperFunction): void {
@@ -266,8 +261,9 @@ export class Sluice extends Construct {
     grantTableKeys(sweeper.role, this.jobTable.table);
     sweeper.allow(["dynamodb:Query"], `${tableArn}/index/${sweepIndex.name}`);
     sweeper.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], tableArn);
-    const told = this.announcedTo();
+    const told = announcedQueues(this.config);
     if (told.length > 0) sweeper.allow(["sqs:SendMessage"], ...told);
+    allowAnnouncing(sweeper, this.config, { beating: false });
   }
 }
 

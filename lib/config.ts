@@ -6,7 +6,7 @@ import type { Config, LaneConfig, ModelConfig } from "./core/config.ts";
 import type { Lane } from "./core/lane.ts";
 import { laneLimits, replyInlineBytesMax, replyTtlDaysDefault } from "./core/limits.ts";
 import { readModelId } from "./core/model-id.ts";
-import { queueNameOf } from "./core/reply-to.ts";
+import { isBus, queueNameOf, topicPlaceOf } from "./core/reply-to.ts";
 
 /** What a person writes: the models, and whatever else shall differ from the defaults. */
 export interface ConfigInput {
@@ -23,7 +23,10 @@ export interface ConfigInput {
     readonly ttlDays?: number;
     /** An output above this goes to S3. Default 32,768. */
     readonly inlineBytesMax?: number;
-    /** Where replies may be announced. Default: nowhere. */
+    /**
+     * Where replies may be announced: URLs of queues, names or ARNs of event buses, ARNs of topics, task tokens of Step
+     * Functions. Default: nowhere.
+     */
     readonly allow?: Partial<Config["replies"]["allow"]>;
   };
   /** Buckets that an envelope's `paramsRef` may name beside the stack's own, where a client puts big params. Default: none. */
@@ -161,6 +164,15 @@ const queueUrl = z
     "must be the URL of a standard queue, like https://sqs.us-west-2.amazonaws.com/123456789012/replies",
   );
 
+const eventBus = z.string().refine(isBus, "must be the name of an event bus, or its ARN, like default");
+
+const topicArn = z
+  .string()
+  .refine(
+    (arn) => topicPlaceOf(arn) !== undefined,
+    "must be the ARN of a standard topic, like arn:aws:sns:us-west-2:123456789012:replies",
+  );
+
 const configSchema = z.strictObject({
   models: z.record(name, model).refine((models) => Object.keys(models).length > 0, "needs at least one model"),
   operations: z.record(name, limitMax).default({}),
@@ -175,8 +187,8 @@ const configSchema = z.strictObject({
       allow: z
         .strictObject({
           sqs: z.array(queueUrl).default([]),
-          eventBuses: z.array(z.string()).default([]),
-          sns: z.array(z.string()).default([]),
+          eventBuses: z.array(eventBus).default([]),
+          sns: z.array(topicArn).default([]),
           taskTokens: z.boolean().default(false),
         })
         .prefault({}),

@@ -276,6 +276,8 @@ export interface Outbox {
 export interface Announcer {
   /** `reply` is its JSON text as stored. `gone`: nobody waits there any more, which is as good. Throws: try again later. */
   announce(to: ReplyTo, reply: string): Promise<"sent" | "gone">;
+  /** A task's heartbeat: its job is being worked on. `gone`: the task has ended, or timed out. Throws as `announce` does. */
+  beat(token: string): Promise<"alive" | "gone">;
 }
 
 /** Logs and metrics. Never throws, never decides. */

@@ -203,6 +203,18 @@ const refused: [says: string, input: unknown, problem: string][] = [
       "replies.allow.sqs.0: must be the URL of a standard queue, like https://sqs.us-west-2.amazonaws.com/123456789012/replies",
     ],
   ),
+  ...["", "a bus", "arn:aws:events:us-west-2:123456789012:rule/done"].map((bus): [string, unknown, string] => [
+    `an event bus as "${bus}"`,
+    { ...calm, replies: { allow: { eventBuses: [bus] } } },
+    "replies.allow.eventBuses.0: must be the name of an event bus, or its ARN, like default",
+  ]),
+  ...["done", "arn:aws:sns:us-west-2:123456789012:done.fifo", "arn:aws:sqs:us-west-2:123456789012:done"].map(
+    (topic): [string, unknown, string] => [
+      `a topic as ${topic}`,
+      { ...calm, replies: { allow: { sns: [topic] } } },
+      "replies.allow.sns.0: must be the ARN of a standard topic, like arn:aws:sns:us-west-2:123456789012:replies",
+    ],
+  ),
   [
     "an inline output that no row takes",
     { ...calm, replies: { inlineBytesMax: 400_000 } },
@@ -226,6 +238,20 @@ describe("a config is refused, by path and with the remedy, for", () => {
 
 const accepted: [says: string, input: unknown][] = [
   ["an answer as long as the window", at({ maxTokens: 300_000 })],
+  [
+    "whoever waits for replies, wherever he does",
+    {
+      ...calm,
+      replies: {
+        allow: {
+          sqs: ["https://sqs.us-west-2.amazonaws.com/123456789012/done"],
+          eventBuses: ["default", "arn:aws:events:eu-west-1:123456789012:event-bus/team/done"],
+          sns: ["arn:aws-cn:sns:cn-north-1:123456789012:done"],
+          taskTokens: true,
+        },
+      },
+    },
+  ],
   ["a target of a quota group", { ...at({ quotaGroup: "nova" }), quotaGroups: { nova: { limitMax: 9 } } }],
   [
     "a count to hold against the minute's tokens alone",

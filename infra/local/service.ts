@@ -127,9 +127,8 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
 }
 
 /** The names of the SDK's own variables. */
-export type Endpoints = Readonly<Record<`AWS_ENDPOINT_URL_${"DYNAMODB" | "SQS" | "S3"}`, string>> & {
-  readonly AWS_ENDPOINT_URL_BEDROCK_RUNTIME?: string;
-};
+export type Endpoints = Readonly<Record<`AWS_ENDPOINT_URL_${"DYNAMODB" | "SQS" | "S3"}`, string>> &
+  Readonly<Partial<Record<`AWS_ENDPOINT_URL_${"BEDROCK_RUNTIME" | "EVENTBRIDGE" | "SFN" | "SNS"}`, string>>>;
 
 /** Endpoints that the environment names are used as they are; the others are started. */
 async function startEngines(options: ServiceOptions, ending: (() => Promise<unknown>)[]) {
@@ -142,10 +141,15 @@ async function startEngines(options: ServiceOptions, ending: (() => Promise<unkn
   const dynamo = env["AWS_ENDPOINT_URL_DYNAMODB"] ?? owned(await startDynamo(tablesIn(options.dataDirectory)));
   const [givenSqs, givenS3] = [env["AWS_ENDPOINT_URL_SQS"], env["AWS_ENDPOINT_URL_S3"]];
   const fauxqs = givenSqs !== undefined && givenS3 !== undefined ? "" : owned(await startFauxqs());
+  const queues = givenSqs ?? fauxqs;
   const endpoints = {
     AWS_ENDPOINT_URL_DYNAMODB: dynamo,
-    AWS_ENDPOINT_URL_SQS: givenSqs ?? fauxqs,
+    AWS_ENDPOINT_URL_SQS: queues,
     AWS_ENDPOINT_URL_S3: givenS3 ?? fauxqs,
+    // Whoever waits on AWS for the replies of a deployment is not told of what happens here.
+    AWS_ENDPOINT_URL_EVENTBRIDGE: env["AWS_ENDPOINT_URL_EVENTBRIDGE"] ?? queues,
+    AWS_ENDPOINT_URL_SFN: env["AWS_ENDPOINT_URL_SFN"] ?? queues,
+    AWS_ENDPOINT_URL_SNS: env["AWS_ENDPOINT_URL_SNS"] ?? queues,
   };
 
   const givenBedrock = env["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"];

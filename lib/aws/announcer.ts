@@ -1,33 +1,61 @@
 import { SendMessageCommand } from "@aws-sdk/client-sqs";
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { sqsJson } from "../core/json.ts";
-import { queueNameOf } from "../core/reply-to.ts";
+import { busPlaceOf, queueNameOf, topicPlaceOf } from "../core/reply-to.ts";
 import type { Announcer } from "../ports.ts";
+import type { Where } from "./clients.ts";
 
-/** Tells queues of replies; `sqsIn` gives a client for the region that a queue's URL names, or for the function's own. */
-export function createAnnouncer(sqsIn: (region: string | undefined) => SQSClient): Announcer {
-  const clients = new Map<string | undefined, SQSClient>();
-  function clientFor(queueUrl: string): SQSClient {
-    const region = queueNameOf(queueUrl)?.region;
-    const client = clients.get(region) ?? sqsIn(region);
-    clients.set(region, client);
-    return client;
+/**
+ * Tells those who wait of replies, each in the region that its name tells, or in the function's own. `sqsIn` gives a
+ * client for queues there; those of the other services are loaded when somebody waits there, for most never do.
+ */
+export function createAnnouncer(sqsIn: (region: string | undefined) => SQSClient, where: Where = {}): Announcer {
+  const queuesIn = oncePerRegion(sqsIn);
+  const busesIn = oncePerRegion(async (region) => (await import("./event-bus.ts")).createEventBuses(at(region)));
+  const topicsIn = oncePerRegion(async (region) => (await import("./topics.ts")).createTopics(at(region)));
+  // A token does not tell its region, and is good in its own account alone.
+  const tasksIn = oncePerRegion(async () => (await import("./tasks.ts")).createTasks(where));
+
+  function at(region: string | undefined): Where {
+    return region === undefined ? where : { ...where, region };
   }
 
   return {
     async announce(to, reply) {
       switch (to.kind) {
-        case "sqs":
-          await clientFor(to.queueUrl).send(
-            new SendMessageCommand({ QueueUrl: to.queueUrl, MessageBody: sqsJson(reply) }),
-          );
+        case "sqs": {
+          const message = new SendMessageCommand({ QueueUrl: to.queueUrl, MessageBody: sqsJson(reply) });
+          await queuesIn(queueNameOf(to.queueUrl)?.region).send(message);
           return "sent";
-        case "eventBus":
-        case "sns":
-        case "taskToken":
-          // No config that has come this far allows one: an envelope that names it was refused.
-          throw new Error(`nobody announces to ${to.kind} yet`);
+        }
+        case "eventBus": {
+          const buses = await busesIn(busPlaceOf(to.name)?.region);
+          await buses.put(to.name, reply);
+          return "sent";
+        }
+        case "sns": {
+          const topics = await topicsIn(topicPlaceOf(to.topicArn)?.region);
+          await topics.publish(to.topicArn, reply);
+          return "sent";
+        }
+        case "taskToken": {
+          const tasks = await tasksIn(undefined);
+          return tasks.end(to.token, reply);
+        }
       }
     },
+    async beat(token) {
+      const tasks = await tasksIn(undefined);
+      return tasks.beat(token);
+    },
+  };
+}
+
+function oncePerRegion<Client>(open: (region: string | undefined) => Client): (region: string | undefined) => Client {
+  const clients = new Map<string | undefined, Client>();
+  return (region) => {
+    const client = clients.get(region) ?? open(region);
+    clients.set(region, client);
+    return client;
   };
 }

@@ -14,7 +14,7 @@ export interface Where {
  * One pool of kept-alive connections a client. The SDK's own timeouts only warn (`requestTimeout`) or watch inactivity,
  * so each is told to throw; `socketTimeout` also ends a body that stops coming.
  */
-function withTimeout(attemptMsMax: number) {
+export function withTimeout(attemptMsMax: number) {
   return {
     maxAttempts: 3,
     requestHandler: new NodeHttpHandler({

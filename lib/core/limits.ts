@@ -144,6 +144,14 @@ export const keptReplyBytesMax = 8 * 1_048_576;
 
 /** An announcement that failed is the sweeper's to repeat, after this at the earliest. */
 export const announceRetryMs = 5 * 60_000;
+/** UTF-8 bytes of a reply in an event or a notification: of 256 KiB, what is left beside its source, type or attributes. */
+export const announcementBytesMax = 255 * 1_024;
+/** What Step Functions takes: UTF-8 bytes of an output and of a failure's cause, characters of its error. */
+export const taskOutputBytesMax = 262_144;
+export const taskCauseBytesMax = 32_768;
+export const taskErrorLengthMax = 256;
+/** No invocation lasts longer: a task that need not hear of its job as often hears of each delivery once. */
+export const taskBeatMsMax = 900_000;
 
 /** The reply-store, which empties the replies queue; what it cannot store comes again after `replyStoreRetryS`. */
 export const replyStoreTimeoutMs = 30_000;

@@ -69,16 +69,34 @@ export function isAmong(replyTo: ReplyTo, others: readonly ReplyTo[]): boolean {
   return others.some((other) => replyToText(other) === replyToText(replyTo));
 }
 
-/** A queue of SQS, as its URL names it. */
-export interface QueueName {
+/** Where a queue, a bus or a topic is, as its URL or ARN names it. */
+export interface Place {
   readonly region: string;
   readonly account: string;
   readonly name: string;
 }
 
-/** undefined: no URL of a standard queue on AWS; a FIFO queue would want more than a message. */
-export function queueNameOf(queueUrl: string): QueueName | undefined {
-  const [, region, account, name] =
-    /^https:\/\/sqs\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?\/(\d{12})\/([\w-]{1,80})$/.exec(queueUrl) ?? [];
+/** undefined: no ARN of an event bus. */
+export function busPlaceOf(name: string): Place | undefined {
+  return placeIn(/^arn:[\w-]+:events:([a-z0-9-]+):(\d{12}):event-bus\/([\w./-]{1,256})$/.exec(name));
+}
+
+/** Whether EventBridge knows it for a bus: by its name, or its ARN. */
+export function isBus(name: string): boolean {
+  return /^[\w./-]{1,256}$/.test(name) || busPlaceOf(name) !== undefined;
+}
+
+/** undefined: no ARN of a standard topic; a FIFO topic would want more than a message. */
+export function topicPlaceOf(topicArn: string): Place | undefined {
+  return placeIn(/^arn:[\w-]+:sns:([a-z0-9-]+):(\d{12}):([\w-]{1,256})$/.exec(topicArn));
+}
+
+function placeIn(found: RegExpExecArray | null): Place | undefined {
+  const [, region, account, name] = found ?? [];
   return region === undefined || account === undefined || name === undefined ? undefined : { region, account, name };
+}
+
+/** undefined: no URL of a standard queue on AWS; a FIFO queue would want more than a message. */
+export function queueNameOf(queueUrl: string): Place | undefined {
+  return placeIn(/^https:\/\/sqs\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?\/(\d{12})\/([\w-]{1,80})$/.exec(queueUrl));
 }

@@ -7,44 +7,27 @@ import own from "../../infra/sluice.config.ts";
 
 const target = { modelId: "amazon.nova-lite-v1:0", region: "us-west-2", limit: { start: 1, max: 2 }, maxTokens: 10 };
 const price = { inputPerMTok: 1, outputPerMTok: 1 };
+const budgeted = { models: { m: { targets: { t: { ...target, price } } } }, lanes: { bulk: { dailyBudgetUsd: 5 } } };
 
 describe("a setting that nothing would enforce is named", () => {
-  test.each<[path: string, config: object]>([
-    [
-      "lanes.bulk.dailyBudgetUsd",
-      { models: { m: { targets: { t: { ...target, price } } } }, lanes: { bulk: { dailyBudgetUsd: 5 } } },
-    ],
-    [
-      "replies.allow.taskTokens",
-      { models: { m: { targets: { t: target } } }, replies: { allow: { taskTokens: true } } },
-    ],
-    [
-      "replies.allow.eventBuses",
-      { models: { m: { targets: { t: target } } }, replies: { allow: { eventBuses: ["default"] } } },
-    ],
-    [
-      "replies.allow.sns",
-      { models: { m: { targets: { t: target } } }, replies: { allow: { sns: ["arn:aws:sns:a"] } } },
-    ],
-  ])("%s", (path, config) => expect(unenforced(checkConfig(config))).toEqual([path]));
+  test.each<[path: string, config: object]>([["lanes.bulk.dailyBudgetUsd", budgeted]])("%s", (path, config) =>
+    expect(unenforced(checkConfig(config))).toEqual([path]),
+  );
 
-  test("and no limit, quota or queue is", () => {
+  test("and no limit, quota or destination is", () => {
     const quotas = { tokensPerMinute: 9, requestsPerMinute: 9, burndown: 5, quotaGroup: "g" };
     const models = { m: { targets: { t: { ...target, ...quotas } } } };
     const limits = { operations: { o: { limitMax: 1 } }, quotaGroups: { g: { limitMax: 1 } }, global: { limitMax: 1 } };
-    const replies = { allow: { sqs: ["https://sqs.us-west-2.amazonaws.com/123456789012/done"] } };
+    const sqs = ["https://sqs.us-west-2.amazonaws.com/123456789012/done"];
+    const sns = ["arn:aws:sns:us-west-2:123456789012:done"];
+    const replies = { allow: { sqs, eventBuses: ["default"], sns, taskTokens: true } };
     expect(unenforced(checkConfig({ models, replies, ...limits }))).toEqual([]);
   });
 
   test("and stops the synth", () =>
-    expect(() =>
-      template({ models: { m: { targets: { t: target } } }, replies: { allow: { taskTokens: true } } }),
-    ).toThrow("leave them out: replies.allow.taskTokens"));
+    expect(() => template(budgeted)).toThrow("leave them out: lanes.bulk.dailyBudgetUsd"));
 
-  test("as a fault of the config, told without a stack", () =>
-    expect(() =>
-      template({ models: { m: { targets: { t: target } } }, replies: { allow: { taskTokens: true } } }),
-    ).toThrow(ConfigError));
+  test("as a fault of the config, told without a stack", () => expect(() => template(budgeted)).toThrow(ConfigError));
 
   test("the repository's own config has none", () => expect(unenforced(checkConfig(own))).toEqual([]));
 });

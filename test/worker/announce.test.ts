@@ -22,13 +22,13 @@ const config: Config = {
 const down = () => Promise.reject(Object.assign(new Error("down"), { name: "TimeoutError" }));
 
 /** A service whose announcer, or verbs of whose job table, are as a test wants them. */
-const announcing = (announcer?: (world: MemoryWorld) => Announcer, jobs: Partial<World["jobs"]> = {}) =>
+const announcing = (announcer?: (world: MemoryWorld) => Partial<Announcer>, jobs: Partial<World["jobs"]> = {}) =>
   aService({
     config,
     around: (world) => ({
       ...world,
       jobs: { ...world.jobs, ...jobs },
-      announcer: announcer?.(world) ?? world.announcer,
+      announcer: { ...world.announcer, ...announcer?.(world) },
     }),
   });
 
@@ -221,10 +221,10 @@ describe("a reply that came by the replies queue", () => {
     expect(told(service)).toEqual([]);
     return service;
   };
-  const store = async ({ world }: Service, announcer: Announcer = world.announcer) => {
+  const store = async ({ world }: Service, announcer: Partial<Announcer> = {}) => {
     const { queue: replies } = world.outbox;
     const records = replies.receive();
-    const seen = { ...world, queue: replies, announcer };
+    const seen = { ...world, queue: replies, announcer: { ...world.announcer, ...announcer } };
     return passing(world.clock, storeReplies({ config, world: seen }, records, world.clock.nowMs() + 30_000));
   };
 

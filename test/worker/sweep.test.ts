@@ -114,7 +114,7 @@ describe("a job whose message is gone", () => {
   test("is owed to whoever waits from the reply on, even if the sweeper dies before it has told", async () => {
     const { put, sweep: look, row, world } = aSweeper();
     put(waiting({ replyTo: queue }));
-    await look(120_000, { announcer: { announce: () => new Promise(() => undefined) } });
+    await look(120_000, { announcer: { ...world.announcer, announce: () => new Promise(() => undefined) } });
     expect(await row()).toMatchObject({
       state: "ended",
       unannounced: [queue],
