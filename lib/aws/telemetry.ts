@@ -16,6 +16,7 @@ const warnings = new Set<Noted["kind"]>([
   "reply-dropped",
   "announcement-failed",
   "announcement-given-up",
+  "task-gone",
   "claim-lost",
   "lease-lost",
   "lease-return-failed",

@@ -105,6 +105,7 @@ function valuesOf(event: Noted): readonly Value[] {
     case "reply-kept":
     case "announced":
     case "announcement-given-up":
+    case "task-gone":
     case "reply-dropped":
     case "claim-lost":
     case "bell":

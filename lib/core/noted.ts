@@ -89,6 +89,8 @@ export type Noted = Tags &
     /** Somebody who waits has been told of the stored reply; `gone`: nobody waits there any more. */
     | { readonly kind: "announced"; readonly by: ReplyTo["kind"]; readonly how: "sent" | "gone" }
     | { readonly kind: "announcement-failed"; readonly by: ReplyTo["kind"]; readonly error: string }
+    /** Nobody in Step Functions waits for the job any more while it runs; it runs on, for its reply is kept. */
+    | { readonly kind: "task-gone" }
     /** The row, and with it the reply, will be gone before another try: it stays the row's debt. */
     | { readonly kind: "announcement-given-up"; readonly by: ReplyTo["kind"] }
     /** The sweeper has looked at so many rows that were due, and ended so many jobs whose messages were lost. */

@@ -2,12 +2,14 @@ import { errorName } from "../core/error-name.ts";
 import { verdict } from "../core/claim.ts";
 import type { Claim, ClaimAsk, JobRow, Verdict } from "../core/claim.ts";
 import { endings } from "../core/endings.ts";
+import { faultOf } from "../core/envelope.ts";
 import type { Delivery, Job } from "../core/job.ts";
 import { bugsMax, holdMs } from "../core/limits.ts";
 import { againDelayS, heldDelayS, notBegunDelayS, notYetDelayS } from "../core/release.ts";
 import type { Settlement, Unclaimed } from "../core/settlement.ts";
 import { hidingFacts } from "./hiding-facts.ts";
 import type { Invocation } from "./invocation.ts";
+import { refuseTask } from "./refuse-task.ts";
 import { answeredBefore, endedAs, failed } from "./replies.ts";
 import { Run } from "./run.ts";
 import { giveBack, settleAnswered, settleRun, settleUnclaimed } from "./settle-record.ts";
@@ -115,7 +117,9 @@ export async function settleOthers(
   const hiding = hidingFacts(invocation, delivery, job);
   switch (says.kind) {
     case "conflict": {
-      const detail = "jobId: a job with this id and other content came first; send this one under an id of its own";
+      const message = "a job with this id and other content came first; send this one under an id of its own";
+      const detail = `jobId: ${message}`;
+      await refuseTask(invocation, delivery, job, faultOf("jobId", `is taken: ${message}`));
       return settleUnclaimed(invocation, delivery, { kind: "park", reason: "job_id_reused", detail, jobId });
     }
     case "newer":

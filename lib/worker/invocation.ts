@@ -10,6 +10,7 @@ import type { LeaseDesk } from "./lease-desk.ts";
 import { Meter } from "./meter.ts";
 import { Turns } from "./turns.ts";
 import type { Run } from "./run.ts";
+import { TaskHeartbeats } from "./task-heartbeats.ts";
 import { Visibility } from "./visibility.ts";
 
 /** What a container keeps between invocations. It knows no job but those whose replies it keeps. */
@@ -36,6 +37,7 @@ export interface Invocation {
   readonly visibility: Visibility;
   readonly turns: Turns;
   readonly meter: Meter;
+  readonly tasks: TaskHeartbeats;
   /** The claimed jobs that are still running: what the heartbeat beats for and the bell rings at. */
   readonly running: Set<Run>;
   /** All records: the messages of those that have not settled, begun or not, stay hidden. */
@@ -49,6 +51,7 @@ export interface Invocation {
 
 export function openInvocation(worker: Worker, deliveries: readonly Delivery[], endsAtMs: number): Invocation {
   const { clock } = worker.world;
+  const stragglers: Promise<unknown>[] = [];
   return {
     worker,
     bellAtMs: endsAtMs - closingBellMs,
@@ -56,10 +59,11 @@ export function openInvocation(worker: Worker, deliveries: readonly Delivery[], 
     visibility: new Visibility(worker.world, worker.crowd),
     turns: new Turns(),
     meter: new Meter(() => clock.nowMs()),
+    tasks: new TaskHeartbeats(worker.world, stragglers),
     running: new Set(),
     deliveries,
     jobs: new Map(),
-    stragglers: [],
+    stragglers,
     bellHasRung: false,
   };
 }

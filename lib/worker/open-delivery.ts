@@ -11,6 +11,7 @@ import { isAllowed, isAmong } from "../core/reply-to.ts";
 import { hasCode, replyText, replyTtlS } from "../core/reply.ts";
 import { hidingFacts } from "./hiding-facts.ts";
 import type { Invocation } from "./invocation.ts";
+import { refuseTask } from "./refuse-task.ts";
 import { invalidEnvelope } from "./replies.ts";
 import { settleAnswered, settleUnclaimed } from "./settle-record.ts";
 import type { Settled } from "./settle-record.ts";
@@ -143,10 +144,12 @@ async function answerInvalid(
   return { kind: "has-row", row: answered.kind === "stored" ? undefined : answered.row };
 }
 
-function parkInvalid(invocation: Invocation, delivery: Delivery, { jobId, fault }: Invalid): Promise<Settled> {
+async function parkInvalid(invocation: Invocation, delivery: Delivery, invalid: Invalid): Promise<Settled> {
+  const { jobId, fault } = invalid;
   const { messageId, lane } = delivery;
   invocation.worker.world.telemetry.note({ kind: "refused", jobId, messageId, lane, field: fault.field });
   const detail = faultText(fault);
+  await refuseTask(invocation, delivery, invalid, fault);
   return settleUnclaimed(invocation, delivery, { kind: "park", reason: "invalid_envelope", detail, jobId });
 }
 

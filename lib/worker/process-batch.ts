@@ -44,6 +44,7 @@ export async function processBatch(
   await atMost(clock, invocation.lastCallAtMs - clock.nowMs(), allSettled);
 
   cancelBell();
+  invocation.tasks.close();
   // The heartbeat first: its last beat may still be hiding messages.
   const quiet = stopHeartbeat().then(() => nothingUnderWay(invocation));
   await atMost(clock, invocation.lastCallAtMs - clock.nowMs(), quiet);

@@ -19,17 +19,26 @@ import { standingOf } from "./standing.ts";
 
 /** From the SQS record to its end: envelope → plan → claim → run → settlement. */
 export async function processRecord(invocation: Invocation, delivery: Delivery): Promise<Settled> {
-  const { board, config, world } = invocation.worker;
+  const { world } = invocation.worker;
   const { messageId, lane, receives, enqueuedAtMs } = delivery;
   invocation.meter.set(delivery, "working");
   const jobAgeMs = Math.max(0, world.clock.nowMs() - enqueuedAtMs);
   world.telemetry.note({ kind: "delivered", messageId, lane, receives, jobAgeMs });
 
   const opened = await openDelivery(invocation, delivery);
-  if (opened.kind === "settled") return opened.settled;
-  const { job } = opened;
-  if (opened.kind === "disallowed") return release(invocation, delivery, job, endings.invalidEnvelope(opened.fault));
+  switch (opened.kind) {
+    case "settled":
+      return opened.settled;
+    case "disallowed":
+      return release(invocation, delivery, opened.job, endings.invalidEnvelope(opened.fault));
+    case "job":
+      return invocation.tasks.during(opened.job, delivery, () => processJob(invocation, delivery, opened.job));
+  }
+}
 
+/** From the job to its end, or to its message's return to the queue. */
+async function processJob(invocation: Invocation, delivery: Delivery, job: Job): Promise<Settled> {
+  const { board, config } = invocation.worker;
   const planned = plan(job, config);
   if (planned.kind === "unknown-model")
     return release(invocation, delivery, job, endings.notConfigured(planned.name), planned.name);
