@@ -3,9 +3,12 @@ import { Annotations, Match } from "aws-cdk-lib/assertions";
 import { Rule } from "aws-cdk-lib/aws-events";
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Key } from "aws-cdk-lib/aws-kms";
-import { Bucket, BucketEncryption } from "aws-cdk-lib/aws-s3";
+import { SqsQueue } from "aws-cdk-lib/aws-events-targets";
+import { Bucket, BucketEncryption, EventType } from "aws-cdk-lib/aws-s3";
+import { SqsDestination } from "aws-cdk-lib/aws-s3-notifications";
 import { ScheduleGroup } from "aws-cdk-lib/aws-scheduler";
 import { Topic } from "aws-cdk-lib/aws-sns";
+import { SqsSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { DefinitionBody, Pass, StateMachine } from "aws-cdk-lib/aws-stepfunctions";
 import { describe, expect, test } from "vitest";
@@ -32,11 +35,11 @@ function allowedIn(built: Template, lane: string) {
   return withoutHashes(statements.filter(({ Effect }) => Effect === "Allow"));
 }
 
-/** What the key's policy allows to services. */
-function allowedByKey(built: Template) {
+/** What the key's policy allows to a service. */
+function allowedByKey(built: Template, service: string) {
   const { properties } = of(built, "Key", "AWS::KMS::Key");
   const statements: { readonly Principal: { readonly Service?: string } }[] = properties.KeyPolicy.Statement;
-  return withoutHashes(statements.filter(({ Principal }) => Principal.Service !== undefined));
+  return withoutHashes(statements.filter(({ Principal }) => Principal.Service === service));
 }
 
 const arnOf = (id: string) => ({ "Fn::GetAtt": [id, "Arn"] });
@@ -90,7 +93,7 @@ describe.each(senders)("%s that is allowed to feed", (_says, from, service, Cond
     const theirs = stack();
     within(theirs, { key: new Key(theirs, "Key") }).allowFeed(from(theirs));
     const use = { Effect: "Allow", Principal, Action: ["kms:Decrypt", "kms:GenerateDataKey"], Resource: "*", ...ofKey };
-    expect(allowedByKey(Template.fromStack(theirs))).toEqual([use]);
+    expect(allowedByKey(Template.fromStack(theirs), Principal.Service)).toEqual([use]);
   });
 
   test("but whose queue and key are imported is told what their policies must hold", () => {
@@ -107,6 +110,19 @@ describe.each(senders)("%s that is allowed to feed", (_says, from, service, Cond
       expect.stringMatching(`imported key .* lost unless it holds: .*"${service}.amazonaws.com"`),
     ]);
   });
+});
+
+test("queue, key and all senders by their own names close no circle in one stack", () => {
+  const theirs = stack();
+  const llm = within(theirs, { key: new Key(theirs, "Key") });
+  const { queue } = llm.jobQueues.bg;
+  const topic = new Topic(theirs, "Topic");
+  const rule = new Rule(theirs, "Rule", { ...pattern, targets: [new SqsQueue(queue)] });
+  const bucket = new Bucket(theirs, "Bucket", { bucketName: "in-box" });
+  topic.addSubscription(new SqsSubscription(queue));
+  bucket.addEventNotification(EventType.OBJECT_CREATED, new SqsDestination(queue));
+  for (const from of [topic, rule, bucket]) llm.allowFeed(from);
+  expect(() => Template.fromStack(theirs)).not.toThrow();
 });
 
 describe("who sends by a role", () => {
