@@ -30,6 +30,9 @@ export interface Network {
   readonly securityGroups: ISecurityGroup[];
 }
 
+/** Of every function. */
+export const memoryMb = 512;
+
 export interface LiveFunctionProps extends FunctionProps {
   readonly description: string;
   readonly timeoutMs: number;
@@ -41,6 +44,7 @@ export class LiveFunction extends Construct {
   readonly role: Role;
   readonly function: Function;
   readonly alias: Alias;
+  readonly timeoutMs: number;
   /** Invocations that its queues may ask for at once. */
   private fedMax = 0;
 
@@ -55,13 +59,14 @@ export class LiveFunction extends Construct {
     this.allow(["logs:CreateLogStream", "logs:PutLogEvents"], logGroup.logGroupArn);
     if (network !== undefined) this.allowNetwork();
 
+    this.timeoutMs = props.timeoutMs;
     this.function = new Function(this, "Function", {
       description,
       code,
       handler: "index.handler",
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      memorySize: 512,
+      memorySize: memoryMb,
       timeout: Duration.millis(props.timeoutMs),
       role: this.role,
       logGroup,

@@ -17,7 +17,7 @@ export class ServiceStack extends Stack {
       removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
     });
 
-    const { jobQueues, parked, repliesQueue, jobTable, leaseTable, replies } = this.sluice;
+    const { jobQueues, parked, repliesQueue, jobTable, leaseTable, replies, dashboard, alarmTopic } = this.sluice;
     const output = (name: string, value: string) => new CfnOutput(this, name, { value });
     for (const lane of lanes) {
       output(`${lane}QueueUrl`, jobQueues[lane].queue.queueUrl);
@@ -30,5 +30,7 @@ export class ServiceStack extends Stack {
     output("jobTableName", jobTable.table.tableName);
     output("leaseTableName", leaseTable.table.tableName);
     output("repliesBucketName", replies.bucket.bucketName);
+    if (dashboard !== undefined) output("dashboardUrl", dashboard.url);
+    if (alarmTopic !== undefined) output("alarmTopicArn", alarmTopic.topicArn);
   }
 }

@@ -35,8 +35,12 @@ export interface SluiceProps {
   readonly removalPolicy?: RemovalPolicy;
   /** Default 30 days. */
   readonly logRetention?: RetentionDays;
-  /** Where alarms go. */
+  /** Where alarms go; CloudWatch must be allowed to publish there. Default: a topic of our own, encrypted. */
   readonly alarmTopic?: ITopic;
+  /** Default true. */
+  readonly alarms?: boolean;
+  /** Default true. */
+  readonly dashboard?: boolean;
   /** At least what a function's queues may invoke at once. Default: none, for the mappings limit it already. */
   readonly reservedConcurrency?: Partial<Readonly<Record<Lane | Exclude<FunctionName, "worker">, number>>>;
   /** Default TERMINATE: Lambda cuts a job that submits a job that submits … at some 16. ALLOW is for agents that mean it. */

@@ -17,9 +17,11 @@ import { idleLimits, neverAdmitted } from "../lib/core/ledgers.ts";
 import { outputsPrefix, paramsPrefix } from "../lib/core/limits.ts";
 import { sweepIndex } from "../lib/core/sweep.ts";
 import { acknowledgeKeys } from "./acknowledge.ts";
+import { ServiceAlarms } from "./alarms.ts";
 import { allowAnnouncing, announcedQueues } from "./announcement-access.ts";
 import { bundleFunction } from "./bundle.ts";
 import { laneMapping } from "./concurrency.ts";
+import { ServiceDashboard } from "./dashboard.ts";
 import { DeadLettersFunction } from "./dead-letters-function.ts";
 import type { DeadLettersFunctionProps } from "./dead-letters-function.ts";
 import { grantSendingKey, grantTableKeys } from "./encryption.ts";
@@ -51,8 +53,10 @@ export class Sluice extends Construct {
   readonly replyStore: ReplyStoreFunction;
   readonly deadLetters: DeadLettersFunction;
   readonly sweeper: SweeperFunction;
-  /** Where alarms go, if it was given. */
+  /** Where alarms go. */
   readonly alarmTopic: ITopic | undefined;
+  readonly alarms: ServiceAlarms | undefined;
+  readonly dashboard: ServiceDashboard | undefined;
   /** Of our queues, tables and bucket, if it was given. */
   readonly key: IKey | undefined;
 
@@ -61,7 +65,6 @@ export class Sluice extends Construct {
     super(scope, id);
     const { queues = {}, tables = {}, reservedConcurrency: reserved = {}, key } = props;
     const { removalPolicy = RemovalPolicy.RETAIN, logRetention = RetentionDays.ONE_MONTH, recursiveLoop } = props;
-    this.alarmTopic = props.alarmTopic;
     this.key = key;
     this.config = checkConfig(props.config);
     const notYet = unenforced(this.config);
@@ -141,6 +144,14 @@ export class Sluice extends Construct {
       environment: { SLUICE_JOB_TABLE: this.jobTable.table.tableName },
     });
     this.grantSweeping(this.sweeper);
+
+    const { alarms = true, dashboard = true, alarmTopic: topic } = props;
+    if (alarms) this.alarms = new ServiceAlarms(this, "Alarms", { watched: this, topic, key, removalPolicy });
+    this.alarmTopic = this.alarms?.topic ?? topic;
+    if (dashboard) {
+      const its = this.alarms?.alarms ?? [];
+      this.dashboard = new ServiceDashboard(this, "Dashboard", { watched: this, alarms: its });
+    }
   }
 
   /**

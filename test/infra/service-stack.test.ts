@@ -117,6 +117,8 @@ describe("the stack", () => {
       "jobTableName",
       "leaseTableName",
       "repliesBucketName",
+      "dashboardUrl",
+      "alarmTopicArn",
     ]));
 
   test("is the same from one synthesis to the next, code included", () =>

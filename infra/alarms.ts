@@ -1,0 +1,221 @@
+import { Annotations, Aws, Duration } from "aws-cdk-lib";
+import type { RemovalPolicy } from "aws-cdk-lib";
+import { Alarm, ComparisonOperator, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
+import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
+import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
+import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Key } from "aws-cdk-lib/aws-kms";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import { Topic } from "aws-cdk-lib/aws-sns";
+import type { ITopic } from "aws-cdk-lib/aws-sns";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import { Construct } from "constructs";
+import { lanes } from "../lib/core/lane.ts";
+import type { Lane } from "../lib/core/lane.ts";
+import {
+  alarmBreakerShutMs,
+  alarmDurationPercent,
+  alarmFailedJobsMin,
+  alarmFailedOverMs,
+  alarmFailedPercent,
+  alarmJobAgeMs,
+  alarmSweeperSilentMs,
+  hiddenMessagesMax,
+  sweepEveryMs,
+} from "../lib/core/limits.ts";
+import type { MetricName } from "../lib/core/metrics.ts";
+import { alarmTexts } from "./alarm-texts.ts";
+import type { AlarmName } from "./alarm-texts.ts";
+import { expression, functionsOf, grouped, metric, minute, tableThrottles } from "./metrics.ts";
+import type { Watched } from "./metrics.ts";
+
+/** It rings when the metric is above `above` in `datapoints` of `periods`; `of`: the lane or the function. */
+interface Watch {
+  readonly name: AlarmName;
+  readonly of?: string;
+  readonly metric: IMetric;
+  readonly above: number;
+  readonly datapoints?: number;
+  readonly periods?: number;
+  /** There is trouble when there is nothing: it rings when the metric is below `above`, or absent. */
+  readonly isPulse?: true;
+}
+
+export interface ServiceAlarmsProps {
+  readonly watched: Watched;
+  /** Default: a topic of our own. */
+  readonly topic?: ITopic | undefined;
+  /** Of our topic. Default: a key of its own, for no service may publish under the one that AWS manages. */
+  readonly key?: IKey | undefined;
+  readonly removalPolicy: RemovalPolicy;
+}
+
+const fiveMinutes = Duration.minutes(5);
+/** One straggler is no backlog, and a table that grows refuses for a moment. */
+const threeOfFive = { datapoints: 3, periods: 5 };
+
+/** Each says what happened and what to do about it; all go to one topic, also when it is over. */
+export class ServiceAlarms extends Construct {
+  readonly alarms: readonly Alarm[];
+  readonly topic: ITopic;
+
+  constructor(scope: Construct, id: string, { watched, topic, ...props }: ServiceAlarmsProps) {
+    super(scope, id);
+    this.topic = topic ?? this.ownTopic(props);
+    const action = new SnsAction(this.topic);
+    this.alarms = watchesOf(watched).map((watch) => {
+      const alarm = new Alarm(this, `${watch.name}${idPart(watch.of)}`, alarmProps(watch));
+      alarm.addAlarmAction(action);
+      alarm.addOkAction(action);
+      return alarm;
+    });
+  }
+
+  private ownTopic({ key, removalPolicy }: Pick<ServiceAlarmsProps, "key" | "removalPolicy">): Topic {
+    const masterKey = key ?? new Key(this, "Key", { enableKeyRotation: true, removalPolicy });
+    const topic = new Topic(this, "Topic", { displayName: "Sluice", masterKey, enforceSSL: true });
+    const principals = [new ServicePrincipal("cloudwatch.amazonaws.com")];
+    const conditions = { StringEquals: { "aws:SourceAccount": Aws.ACCOUNT_ID } };
+    // A topic with a policy of its own has lost the one that let its account's alarms publish.
+    topic.addToResourcePolicy(
+      new PolicyStatement({ principals, actions: ["sns:Publish"], resources: [topic.topicArn], conditions }),
+    );
+    const { statementAdded } = masterKey.addToResourcePolicy(
+      new PolicyStatement({
+        principals,
+        actions: ["kms:Decrypt", "kms:GenerateDataKey*"],
+        resources: ["*"],
+        conditions,
+      }),
+    );
+    if (!statementAdded)
+      Annotations.of(this).addWarningV2(
+        "sluice:alarmKey",
+        "The key is imported: its policy must let cloudwatch.amazonaws.com use kms:Decrypt and kms:GenerateDataKey*, or no alarm is ever heard of",
+      );
+    return topic;
+  }
+}
+
+function alarmProps({ name, of, metric: watched, above, datapoints = 1, periods = datapoints, isPulse }: Watch) {
+  const { when, remedy } = alarmTexts[name];
+  return {
+    alarmDescription: `${of === undefined ? "" : `${of}: `}${when}. ${remedy}`,
+    metric: watched,
+    threshold: above,
+    evaluationPeriods: periods,
+    datapointsToAlarm: datapoints,
+    comparisonOperator:
+      isPulse === true ? ComparisonOperator.LESS_THAN_THRESHOLD : ComparisonOperator.GREATER_THAN_THRESHOLD,
+    // Most of these are only told of when something happens.
+    treatMissingData: isPulse === true ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
+  };
+}
+
+function watchesOf(watched: Watched): readonly Watch[] {
+  return [
+    ...lanes.flatMap((lane) => watchesOfLane(watched, lane)),
+    { name: "Parked", metric: depth(watched.parked.queue), above: 0 },
+    ...watchesOfDeadLetters(watched),
+    { name: "DeadlineMissed", metric: overLanes("JobsExpired"), above: 0 },
+    { name: "RepliesViaOutbox", metric: overLanes("RepliesViaOutbox"), above: 0 },
+    {
+      name: "BreakerOpen",
+      metric: expression(grouped("BreakerShut", ["model", "target"])),
+      above: 0,
+      // Whoever waits for a probe says nothing: a minute may be silent.
+      datapoints: alarmBreakerShutMs / minute.toMilliseconds(),
+      periods: alarmBreakerShutMs / minute.toMilliseconds() + 1,
+    },
+    { name: "LeasesLost", metric: expression(grouped("LeasesLost", ["model", "target"])), above: 0 },
+    ...functionsOf(watched).flatMap(([of, { function: fn, timeoutMs }]): Watch[] => [
+      { name: "FunctionErrors", of, metric: fn.metricErrors({ statistic: "Sum", period: fiveMinutes }), above: 0 },
+      {
+        name: "FunctionThrottles",
+        of,
+        metric: fn.metricThrottles({ statistic: "Sum", period: minute }),
+        above: 0,
+        ...threeOfFive,
+      },
+      {
+        name: "FunctionSlow",
+        of,
+        metric: fn.metricDuration({ statistic: "p99", period: fiveMinutes }),
+        above: (alarmDurationPercent * timeoutMs) / 100,
+        datapoints: 3,
+      },
+    ]),
+    {
+      name: "SweeperSilent",
+      metric: watched.sweeper.function.metricInvocations({ statistic: "Sum", period: fiveMinutes }),
+      above: 1,
+      datapoints: alarmSweeperSilentMs / sweepEveryMs,
+      isPulse: true,
+    },
+    { name: "DynamoThrottles", metric: sumOf(tableThrottles(watched)), above: 0, ...threeOfFive },
+  ];
+}
+
+function watchesOfLane({ jobQueues }: Watched, lane: Lane): readonly Watch[] {
+  const { queue } = jobQueues[lane];
+  const oldestS = queue.metricApproximateAgeOfOldestMessage({ statistic: "Maximum", period: minute });
+  const hidden = queue.metricApproximateNumberOfMessagesNotVisible({ statistic: "Maximum", period: fiveMinutes });
+  return [
+    {
+      name: "JobAge",
+      of: lane,
+      // SQS forgets the age of what was received three times; ours knows nothing of what nobody receives.
+      metric: expression("MAX([delivered, waiting])", "age, ms", {
+        delivered: metric("JobAgeMs", { lane }, "Maximum"),
+        waiting: expression("1000 * oldestS", "waiting", { oldestS }),
+      }),
+      above: alarmJobAgeMs[lane],
+      ...threeOfFive,
+    },
+    { name: "InFlight", of: lane, metric: hidden, above: hiddenMessagesMax },
+    { name: "JobsFailed", of: lane, metric: failedPart(lane), above: alarmFailedPercent },
+  ];
+}
+
+function failedPart(lane: Lane): IMetric {
+  const period = Duration.millis(alarmFailedOverMs);
+  const sum = (name: MetricName) => metric(name, { lane }, "Sum", name, period);
+  const used = { failed: sum("JobsFailed"), succeeded: sum("JobsSucceeded") };
+  const ended = "(failed + succeeded)";
+  const part = `IF(${ended} >= ${alarmFailedJobsMin}, 100 * failed / ${ended}, 0)`;
+  return expression(part, "failed, %", used, period);
+}
+
+/** Those of our own queues: seen there, or gone through so quickly that nobody saw them. */
+function watchesOfDeadLetters({ jobQueues }: Watched): readonly Watch[] {
+  const metrics = lanes.flatMap((lane) => {
+    const { deadLetters } = jobQueues[lane];
+    if (deadLetters === undefined) return [];
+    return [depth(deadLetters), deadLetters.metricNumberOfMessagesReceived({ statistic: "Sum", period: fiveMinutes })];
+  });
+  return metrics.length === 0 ? [] : [{ name: "DeadLetters", metric: sumOf(metrics, fiveMinutes), above: 0 }];
+}
+
+function depth(queue: IQueue): IMetric {
+  return queue.metricApproximateNumberOfMessagesVisible({ statistic: "Maximum", period: fiveMinutes });
+}
+
+function overLanes(name: MetricName): IMetric {
+  return sumOf(
+    lanes.map((lane) => metric(name, { lane }, "Sum", lane, fiveMinutes)),
+    fiveMinutes,
+  );
+}
+
+/** Ten metrics are the most that an alarm takes. What is missing counts as nothing beside what is there. */
+function sumOf(metrics: readonly IMetric[], period = minute): IMetric {
+  const named = metrics.map((each, place) => [`m${place}`, each] as const);
+  return expression(named.map(([id]) => id).join(" + "), "all", Object.fromEntries(named), period);
+}
+
+function idPart(of = ""): string {
+  return of
+    .split("-")
+    .map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+    .join("");
+}
