@@ -88,7 +88,7 @@ describe("a copy with a destination of its own, which is not allowed", () => {
 test("who waits is owed the reply where the worker that has it to tell does not know him", async () => {
   const around = (world: MemoryWorld): World => ({
     ...world,
-    announcer: { announce: () => Promise.reject(new Error("down")) },
+    announcer: { ...world.announcer, announce: () => Promise.reject(new Error("down")) },
     jobs: { ...world.jobs, deferAnnouncement: () => Promise.reject(new Error("down")) },
   });
   const service = aService({ config: allowing, around });
