@@ -74,8 +74,11 @@ describe("of a reply that is too big goes", () => {
     expect(JSON.parse(outputOf(text({ ...apart, metadata: { big } })))).toEqual({ ...apart, metadata: undefined });
   });
 
-  test("then the story", () =>
-    expect(JSON.parse(causeOf(text({ ...failed, meta: { big } })))).toEqual({ ...failed, meta: undefined }));
+  test("then the story", () => {
+    expect(JSON.parse(causeOf(text({ ...failed, meta: { big } })))).toEqual({ ...failed, meta: undefined });
+    const apart = { ...ok, output: undefined, outputRef: "s3://b/outputs/j-1", meta: { big }, metadata: undefined };
+    expect(JSON.parse(outputOf(text(apart)))).toEqual({ ...apart, meta: undefined });
+  });
 
   test("at last what its error says, and never its code", () =>
     expect(JSON.parse(causeOf(text({ ...failed, error: { code: "no_capacity", message: big } })))).toEqual({
