@@ -6,6 +6,7 @@ import { EventRuleExample } from "./event-rule.ts";
 import type { ExampleProps } from "./example.ts";
 import { PipeExample } from "./pipe.ts";
 import { ScheduleExample } from "./schedule.ts";
+import { StateMachineExample } from "./state-machine.ts";
 import { TopicExample } from "./topic.ts";
 
 /** A stack for each way in. The bucket's name is one of the whole world's. */
@@ -17,5 +18,6 @@ export function examples(scope: Construct, props: ExampleProps & { readonly buck
     pipe: new PipeExample(scope, "SluicePipeExample", props),
     bucket: new BucketExample(scope, "SluiceBucketExample", props),
     api: new ApiExample(scope, "SluiceApiExample", props),
+    stateMachine: new StateMachineExample(scope, "SluiceStateMachineExample", props),
   } satisfies Record<string, Stack>;
 }

@@ -2,6 +2,7 @@ import type { Stack } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
 import { examples } from "../../infra/examples/examples.ts";
 import { readBody } from "../../lib/core/feeds.ts";
+import { laneLimits } from "../../lib/core/limits.ts";
 import { of, rightsOf } from "./one-function.ts";
 import { Template, app, config, findings, smallEntry } from "./synth.ts";
 
@@ -106,6 +107,30 @@ describe("the example", () => {
     test("asks for a signed request with the fields that every envelope has", () => {
       expect(method.AuthorizationType).toBe("AWS_IAM");
       expect(only(made.api, "AWS::ApiGateway::Model").Schema.required).toEqual(["jobId", "model", "op"]);
+    });
+  });
+
+  describe("of a state machine", () => {
+    const { DefinitionString } = only(made.stateMachine, "AWS::StepFunctions::StateMachine");
+    const definition = JSON.parse(
+      DefinitionString["Fn::Join"][1].map((part: unknown) => (typeof part === "string" ? part : "-")).join(""),
+    );
+    const { Ask } = definition.States;
+
+    test("waits by a task token for as long as its job may take", () => {
+      expect(Ask.Resource).toBe("arn:-:states:::sqs:sendMessage.waitForTaskToken");
+      expect(Ask.TimeoutSeconds * 1_000).toBeGreaterThan(laneLimits.bg.deadlineMsDefault);
+      expect(Ask).not.toHaveProperty("HeartbeatSeconds");
+    });
+    test("sends the envelope with the token, which hears of the reply", () => {
+      const { envelope, ...token } = Ask.Parameters.MessageBody;
+      const { "jobId.$": jobId, ...others } = envelope;
+      expect([jobId, token]).toEqual(["$$.Execution.Name", { "taskToken.$": "$$.Task.Token" }]);
+      const body = { envelope: { jobId: "run-1", ...others }, taskToken: "AQCEAAAAKgAAAAMAAAAA-token" };
+      expect(readBody(JSON.stringify(body))).toMatchObject({
+        kind: "envelope",
+        envelope: { jobId: "run-1", replyTo: { kind: "taskToken", token: body.taskToken } },
+      });
     });
   });
 });
