@@ -17,7 +17,7 @@ beforeAll(async () => {
   aws = await startMinistack(bedrock.endpoint);
   Object.assign(process.env, aws.env);
   await bootstrap(aws);
-  const outputs = await deploy(aws, "infra/app.ts");
+  const outputs = await deploy(aws, "test/deploy/app.ts");
   const { rtQueueUrl: rt = "", bgQueueUrl: bg = "", bulkQueueUrl: bulk = "", jobTableName: jobTable = "" } = outputs;
   client = createClient({ queueUrls: { rt, bg, bulk }, jobTable });
 });
