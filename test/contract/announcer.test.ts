@@ -1,10 +1,13 @@
 /** Where replies are announced beside queues: over HTTP, as the SDK's clients speak to AWS. */
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { CreateTopicCommand, SNSClient, SubscribeCommand } from "@aws-sdk/client-sns";
 import { DeleteMessageCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { afterEach, describe, expect, test } from "vitest";
 import { startFauxqs } from "../../infra/local/engines.ts";
 import { createAnnouncer } from "../../lib/aws/announcer.ts";
 import { sqsClient } from "../../lib/aws/clients.ts";
+import type { ReplyTo } from "../../lib/core/reply-to.ts";
 import { createMemoryAnnouncer } from "../../lib/memory/announcer.ts";
 import { createQueue, engineForTests, localClient } from "./engines.ts";
 import { startJsonServices } from "./json-services.ts";
@@ -193,6 +196,35 @@ test("an announcement goes to the region that its destination names", async () =
   const name = "arn:aws:events:eu-west-1:123456789012:event-bus/done";
   await announcer.announce({ kind: "eventBus", name }, text(ok));
   expect(services.scopes).toEqual([expect.stringContaining("/eu-west-1/events/")]);
+
+  const topicArn = "arn:aws:sns:eu-west-1:123456789012:done";
+  await expect(announcer.announce({ kind: "sns", topicArn }, text(ok))).rejects.toBeInstanceOf(Error); // no topics here
+  expect(services.scopes.at(-1)).toContain("/eu-west-1/sns/");
+});
+
+describe("who is told, and says nothing,", () => {
+  const destinations: readonly ReplyTo[] = [
+    { kind: "eventBus", name: "default" },
+    { kind: "sns", topicArn: "arn:aws:sns:us-east-1:123456789012:done" },
+    { kind: "taskToken", token: "t" },
+  ];
+  test.concurrent.each(destinations)(
+    "by $kind is given up after three attempts",
+    async (to) => {
+      let requests = 0;
+      const silent = createServer(() => (requests += 1));
+      silent.listen(0, "127.0.0.1");
+      await once(silent, "listening");
+      const address = silent.address();
+      const port = typeof address === "object" ? address?.port : undefined;
+      const announcer = createAnnouncer(noQueues, localClient(`http://127.0.0.1:${port}`));
+      await expect(announcer.announce(to, text(ok))).rejects.toMatchObject({ name: "TimeoutError" });
+      expect(requests).toBe(3);
+      silent.closeAllConnections();
+      silent.close();
+    },
+    30_000,
+  );
 });
 
 test("a heartbeat in memory is kept, in order", async () => {
