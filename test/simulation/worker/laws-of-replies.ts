@@ -60,7 +60,9 @@ const boughtOnce: Law = {
     if (seen.rows.get(jobId)?.reply !== undefined && !isNews(jobId, atMs, seen))
       return { about: jobId, says: "was asked for though it is answered" };
     const { heldUntilMs = -Infinity, state } = seen.received.get(jobId) ?? {};
-    const hasLapsed = state !== "queued" && atMs >= heldUntilMs + claimGraceMs - skewMsMax;
+    // Whoever could put an answer nowhere gives the claim back, to be taken no sooner than it would have lapsed.
+    const mayBeBack = state !== "queued" || seen.offered.has(jobId);
+    const hasLapsed = mayBeBack && atMs >= heldUntilMs + claimGraceMs - skewMsMax;
     return hasLapsed ? undefined : { about: jobId, says: "was asked for again though its answer was received" };
   },
 };

@@ -1,3 +1,4 @@
+import { readUnstored } from "../../../lib/core/outbox.ts";
 import type { JobRow } from "../../../lib/core/claim.ts";
 import { jobIdOf } from "./history.ts";
 import type { Call, History, Moment, MomentOf } from "./history.ts";
@@ -26,6 +27,8 @@ export class Seen {
   readonly parked = new Set<string>();
   /** Jobs whose reply the replies queue has, or has had. */
   readonly posted = new Set<string>();
+  /** Jobs whose reply somebody tried to put there, whatever came of it. */
+  readonly offered = new Set<string>();
   /** By job: its claim when its answer was received, and what has become of it. */
   readonly received = new Map<string, JobRow>();
   /** By job: when it was last claimed, and when its reply came out of the replies queue. */
@@ -51,6 +54,7 @@ export class Seen {
     switch (moment.kind) {
       case "called":
         this.container(moment.call.container).open.add(moment.call);
+        this.#offer(moment.call);
         return this.#sendBack(moment.call);
       case "ended": {
         const container = this.container(moment.call.container);
@@ -108,6 +112,12 @@ export class Seen {
     const row = this.rows.get(jobIdOf(call.args));
     // Thawed too late, it has an answer to a job that another holds by now.
     if (row?.state === "running" && row.worker === call.container) this.received.set(row.jobId, row);
+  }
+
+  #offer({ name, args: [message] }: Call): void {
+    if (name !== "outbox.send" || typeof message !== "string") return;
+    const read = readUnstored(message);
+    if (read.kind === "reply") this.offered.add(read.unstored.jobId);
   }
 
   /** Whoever sends a lease back holds it no more, whether or not the table hears of it. */
