@@ -178,7 +178,7 @@ export const scenarios: readonly Scenario[] = [
     name: "replies that somebody waits to be told of",
     sends: [
       job("j-1", { replyTo: { eventBus: "default" } }),
-      job("j-2", { replyTo: { taskToken: "token" } }),
+      job("j-2", { replyTo: { taskToken: "token", heartbeatSeconds: 8 } }),
       job("j-2", { replyTo: { taskToken: "another" } }, { atMs: 5 * second }),
     ],
     configs: [configOf({ replies: { allow: { eventBuses: ["default"], taskTokens: true } } })],
