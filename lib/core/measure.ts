@@ -136,13 +136,11 @@ const endedAs = {
 } as const;
 
 /** DynamoDB's alone: Bedrock's and SQS's refusals have other names, but for one, which is not counted. */
-const dynamoThrottles = new Set(["ProvisionedThroughputExceededException", "RequestLimitExceeded"]);
+const dynamoThrottles = new Set<string | undefined>(["ProvisionedThroughputExceededException", "RequestLimitExceeded"]);
 
 /** What is left when the SDK has tried often enough; the tables' own metrics have the rest. */
 function throttledByDynamo(event: Noted): readonly Value[] {
-  return "error" in event && event.error !== undefined && dynamoThrottles.has(event.error)
-    ? [one("DynamoThrottled")]
-    : [];
+  return "error" in event && dynamoThrottles.has(event.error) ? [one("DynamoThrottled")] : [];
 }
 
 function one(name: MetricName, facts?: Facts): Value {

@@ -20,6 +20,7 @@ const alsoHolds: Readonly<Record<string, readonly string[]>> = {
   "test/core/envelope.test.ts": ["json", "nearest", "s3-place"],
   "test/core/exhausted.test.ts": ["chain-error", "endings", "hope"],
   "test/core/job.test.ts": ["lane"],
+  "test/core/measure.test.ts": ["metrics"],
 };
 
 interface File {

@@ -115,6 +115,20 @@ describe("taking a lease", () => {
     ]);
   });
 
+  test("and, when it is returned, how long it was held", async () => {
+    const { hold, giveBack, clock, noted } = await aDesk();
+    const taken = await hold({ lane: "bg" });
+    await clock.advance(900);
+    await giveBack(taken);
+    expect(noted.at(-1)).toEqual({
+      kind: "lease-returned",
+      lane: "bg",
+      model: "fast-text",
+      target: "us-west-2",
+      heldMs: 900,
+    });
+  });
+
   test("makes the page that nobody made", async () => {
     const { hold, verbs } = await aDesk();
     await hold({ ledger: "smart-text@us-west-2" });
@@ -465,7 +479,10 @@ describe("leases of the dead", () => {
     } = await hold();
     expect(await page()).toEqual([lease.id]);
     expect(verbs()).toEqual(["take", "reclaim"]);
-    expect(noted).toMatchObject([{ kind: "lease-reclaimed", count: 5 }, { kind: "lease-taken" }]);
+    expect(noted).toMatchObject([
+      { kind: "lease-reclaimed", count: 5, model: "fast-text", target: "us-west-2" },
+      { kind: "lease-taken" },
+    ]);
   });
 
   test("are left alone before", async () => {

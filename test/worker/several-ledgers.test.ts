@@ -41,6 +41,13 @@ describe("an attempt under several limits", () => {
     expect(sent).toHaveLength(8);
   });
 
+  test("notes how full the target is, not what else it is under", async () => {
+    const { hold, noted } = someDesks(all);
+    const asks = asksFor(all).map((ask) => (ask.ledger === target ? { ...ask, limitStart: 7, limitMax: 7 } : ask));
+    await hold({ target, asks });
+    expect(noted).toMatchObject([{ kind: "lease-taken", inUse: 1, limit: 7 }]);
+  });
+
   test("notes one lease taken, of the target, however many there are", async () => {
     const { hold, noted } = someDesks(all);
     await hold(wanted());
