@@ -8,7 +8,7 @@ export default defineConfig({
     pool: "forks",
     // The tests share one deployment, and most of their time is waiting.
     sequence: { concurrent: true },
-    maxConcurrency: 50,
+    maxConcurrency: 6,
     hookTimeout: 8 * 60_000,
     testTimeout: 3 * 60_000,
   },

@@ -4,13 +4,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
+import { mendTemplate } from "./mend.ts";
 import type { Ministack } from "./ministack.ts";
 
 const root = join(import.meta.dirname, "../..");
 const cdkMsMax = 5 * 60_000;
 
 /** CDK's command. What it says is in the error, should it fail. */
-export async function cdk({ env }: Ministack, ...args: readonly string[]): Promise<void> {
+async function cdk({ env }: Ministack, ...args: readonly string[]): Promise<void> {
   const command = join(root, "node_modules/aws-cdk/bin/cdk");
   await promisify(execFile)(process.execPath, [command, ...args], {
     cwd: root,
@@ -30,10 +31,12 @@ export type Outputs = Readonly<Record<string, string>>;
 /** Deploys an app's stack `Sluice`, over the one that is there; answers its outputs. */
 export async function deploy(aws: Ministack, app: string): Promise<Outputs> {
   const home = aws.env["HOME"] ?? "";
+  const assembly = join(home, "cdk.out");
   const outputs = join(home, "outputs.json");
-  const what = ["--app", `node ${app}`, "--output", join(home, "cdk.out"), "--context", "removable=true"];
-  const how = ["--method", "direct", "--require-approval", "never", "--outputs-file", outputs];
-  await cdk(aws, "deploy", ...what, ...how);
+  await cdk(aws, "synth", "--quiet", "--app", `node ${app}`, "--output", assembly, "--context", "removable=true");
+  mendTemplate(join(assembly, "Sluice.template.json"));
+  const how = ["--method", "direct", "--require-approval", "never"];
+  await cdk(aws, "deploy", "--app", assembly, "--outputs-file", outputs, ...how);
   const { Sluice = {} }: Readonly<Record<string, Outputs>> = JSON.parse(readFileSync(outputs, "utf8"));
   return Sluice;
 }
