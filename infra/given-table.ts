@@ -15,7 +15,7 @@ export interface TableNeeds {
 /** As both of CloudFormation's tables have it. */
 interface TableFacts {
   readonly keySchema?: readonly KeyPart[];
-  readonly timeToLiveSpecification?: { readonly attributeName?: string; readonly enabled?: boolean };
+  readonly timeToLiveSpecification?: { readonly attributeName?: string };
   readonly globalSecondaryIndexes?: readonly { readonly indexName: string; readonly keySchema: readonly KeyPart[] }[];
 }
 
@@ -43,7 +43,7 @@ function unfit({ key, index }: TableNeeds, facts: TableFacts): string | undefine
   const { keySchema = [], timeToLiveSpecification: ttl, globalSecondaryIndexes = [] } = facts;
   if (partsOf(keySchema) !== key)
     return `has the key ${partsOf(keySchema)}; give one whose only key is ${key}, a string`;
-  if (ttl?.attributeName !== ttlAttribute || ttl.enabled !== true) {
+  if (ttl?.attributeName !== ttlAttribute) {
     return `keeps old rows for ever; set its timeToLiveAttribute to ${ttlAttribute}`;
   }
   if (index === undefined) return undefined;

@@ -80,6 +80,15 @@ describe("the example", () => {
       const [custom] = Object.values(Template.fromStack(made.bucket).findResources("Custom::S3BucketNotifications"));
       expect(custom?.["DependsOn"]).toContainEqual(expect.stringMatching(/^LlmBulkQueuePolicy/));
     });
+    test("may only send for its owner's account", () => {
+      const policy = of(Template.fromStack(made.bucket), "LlmBulkQueuePolicy", "AWS::SQS::QueuePolicy").properties;
+      expect(policy.PolicyDocument.Statement).toContainEqual(
+        expect.objectContaining({
+          Principal: { Service: "s3.amazonaws.com" },
+          Condition: expect.objectContaining({ StringEquals: { "aws:SourceAccount": { Ref: "AWS::AccountId" } } }),
+        }),
+      );
+    });
     test("lets the workers read it", () =>
       expect(
         rightsOf(of(Template.fromStack(made.bucket), "LlmBulkWorkerRole", "AWS::IAM::Policy")).filter(
@@ -96,6 +105,10 @@ describe("the example", () => {
         RequestParameters: { "integration.request.header.Content-Type": "'application/x-www-form-urlencoded'" },
         PassthroughBehavior: "NEVER",
       }));
+    test("may send to the queue of rt, and no more", () =>
+      expect(rightsOf(of(Template.fromStack(made.api), "ApiRole", "AWS::IAM::Policy"))).toEqual([
+        'SendMessage: {"Fn::GetAtt":["LlmRtQueue","Arn"]}',
+      ]));
     test("tells a sender when SQS has not taken the job", () => {
       const { IntegrationResponses } = method.Integration;
       const statusOf = (sqs: string) =>

@@ -1,22 +1,26 @@
+import type { Stack } from "aws-cdk-lib";
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Key } from "aws-cdk-lib/aws-kms";
+import { Queue } from "aws-cdk-lib/aws-sqs";
 import { describe, expect, test } from "vitest";
 import { Sluice } from "../../infra/sluice.ts";
+import type { SluiceProps } from "../../infra/sluice-props.ts";
 import { of, rightsOf } from "./one-function.ts";
 import { Template, config, findings, smallEntry, stack } from "./synth.ts";
 
 type Granting = "grantSubmit" | "grantReadReplies" | "grantCancel";
 
 /** What somebody may do who was granted that, and what cdk-nag says. */
-function granted(grants: readonly Granting[], more: { readonly key?: true } = {}) {
+function granted(grants: readonly Granting[], more: (theirs: Stack) => Partial<SluiceProps> = () => ({})) {
   const theirs = stack();
-  const key = more.key === true ? { key: new Key(theirs, "Key", { enableKeyRotation: true }) } : {};
-  const llm = new Sluice(theirs, "Llm", { config: config(), entryOf: smallEntry, ...key });
+  const llm = new Sluice(theirs, "Llm", { config: config(), entryOf: smallEntry, ...more(theirs) });
   const role = new Role(theirs, "Them", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
   for (const grant of grants) llm[grant](role).assertSuccess();
   const built = Template.fromStack(theirs);
   return { rights: rightsOf(of(built, "Them", "AWS::IAM::Policy")), found: findings(theirs) };
 }
+
+const underKey = (theirs: Stack) => ({ key: new Key(theirs, "Key", { enableKeyRotation: true }) });
 
 const laneQueues = ["LlmRtQueue", "LlmBgQueue", "LlmBulkQueue"].map((id) => `{"Fn::GetAtt":["${id}","Arn"]}`);
 const inBucket = (prefix: string) => `{"Fn::Join":["",[{"Fn::GetAtt":["LlmRepliesBucket","Arn"]},"/${prefix}/*"]]}`;
@@ -38,8 +42,25 @@ describe("a grant gives what the client's verb does, and no more", () => {
       `Decrypt DescribeKey Encrypt GenerateDataKey GenerateDataKeyWithoutPlaintext ReEncryptFrom ReEncryptTo: ${key}`,
     ],
   ])("%s, under a key, with the key", (grant, rights) => {
-    const { rights: all, found } = granted([grant], { key: true });
+    const { rights: all, found } = granted([grant], underKey);
     expect(all.filter((right) => right.endsWith(key))).toEqual([rights]);
     expect(found).toEqual([]);
+  });
+
+  test("grantSubmit, to queues of one's own, with the keys of these too", () => {
+    const arn = "arn:aws:sqs:us-west-2:123456789012:mine";
+    const { rights } = granted(["grantSubmit"], (theirs) => ({
+      ...underKey(theirs),
+      queues: {
+        rt: Queue.fromQueueArn(theirs, "Rt", arn),
+        bg: Queue.fromQueueAttributes(theirs, "Bg", { queueArn: arn, keyArn: "arn:aws:kms:us-west-2:1:key/1" }),
+        bulk: Queue.fromQueueArn(theirs, "Bulk", arn),
+      },
+    }));
+    expect(rights).toEqual([
+      `Decrypt GenerateDataKey: ["arn:aws:kms:us-west-2:1:key/1",${key}]`,
+      `SendMessage: "${arn}"`,
+      `PutObject: ${inBucket("params")}`,
+    ]);
   });
 });
