@@ -1,7 +1,13 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
-const elsewhere = ["test/**/*.slow.test.ts", "test/**/*.chaos.test.ts", "test/bench/**", "**/node_modules/**"];
+const elsewhere = [
+  "test/**/*.slow.test.ts",
+  "test/**/*.chaos.test.ts",
+  "test/**/*.deploy.test.ts",
+  "test/bench/**",
+  "**/node_modules/**",
+];
 
 const shared = ["core", "worker", "contract", "infra", "model"].map((floor) => `test/${floor}/**/*.test.ts`);
 
