@@ -18,6 +18,10 @@ import { t0 } from "../../a.ts";
 export interface Load {
   readonly lane: Lane;
   readonly config: Config;
+  /** Of every other worker, where two versions are at work. */
+  readonly otherConfig?: Config;
+  /** The model that a job asks for, by its number; default `fast`. */
+  readonly modelOf?: (job: number) => string;
   readonly script: ScriptText;
   /** When each job is sent, ms after the start. */
   readonly sendsMs: readonly number[];
@@ -61,6 +65,8 @@ function slowly<Port extends object>(port: Port, ms: number, clock: World["clock
 export async function run({
   lane,
   config,
+  otherConfig,
+  modelOf = () => "fast",
   script,
   sendsMs,
   untilMs,
@@ -80,12 +86,14 @@ export async function run({
   const seen = around?.(wired) ?? wired;
   const params = { messages: [{ role: "user", content: [{ text: "Say hello to Ada." }] }] };
   for (const [index, atMs] of sendsMs.entries())
-    clock.after(atMs, () => queue.send(JSON.stringify({ jobId: `j-${index}`, model: "fast", op: "converse", params })));
+    clock.after(atMs, () =>
+      queue.send(JSON.stringify({ jobId: `j-${index}`, model: modelOf(index), op: "converse", params })),
+    );
 
   const { batchSize, concurrencyMax } = laneMapping(config, lane);
   let receives = 0;
-  const poll = async () => {
-    const worker = createMemoryWorker(seen, config, lane);
+  const poll = async (ofPoller: Config) => {
+    const worker = createMemoryWorker(seen, ofPoller, lane);
     while (clock.nowMs() < t0 + untilMs) {
       const received = queue.receive(batchSize);
       receives += received.length;
@@ -96,7 +104,8 @@ export async function run({
       for (const { messageId, receiptHandle } of received) if (!again.has(messageId)) queue.delete(receiptHandle);
     }
   };
-  for (let pollers = 0; pollers < concurrencyMax; pollers += 1) void poll();
+  for (let pollers = 0; pollers < concurrencyMax; pollers += 1)
+    void poll(pollers % 2 === 0 ? config : (otherConfig ?? config));
   await clock.advance(untilMs);
 
   const replies = world.jobs.rows().flatMap(({ reply }): Reply[] => (reply === undefined ? [] : [JSON.parse(reply)]));
