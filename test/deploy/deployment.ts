@@ -35,8 +35,7 @@ export async function deploy(aws: Ministack, app: string): Promise<Outputs> {
   const outputs = join(home, "outputs.json");
   await cdk(aws, "synth", "--quiet", "--app", `node ${app}`, "--output", assembly, "--context", "removable=true");
   mendTemplate(join(assembly, "Sluice.template.json"));
-  const how = ["--method", "direct", "--require-approval", "never"];
-  await cdk(aws, "deploy", "--app", assembly, "--outputs-file", outputs, ...how);
+  await cdk(aws, "deploy", "--app", assembly, "--outputs-file", outputs, "--require-approval", "never");
   const { Sluice = {} }: Readonly<Record<string, Outputs>> = JSON.parse(readFileSync(outputs, "utf8"));
   return Sluice;
 }
