@@ -208,7 +208,8 @@ export class Sluice extends Construct {
     // The table's own grants would name its index too, which is the sweeper's alone.
     const tables = [this.jobTable.table, this.leaseTable.table];
     const tableArns = tables.map(({ tableArn }) => tableArn);
-    worker.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"], ...tableArns);
+    worker.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], ...tableArns);
+    worker.allow(["dynamodb:BatchGetItem"], this.leaseTable.table.tableArn);
     grantTableKeys(role, ...tables);
     worker.allow(
       ["sqs:SendMessage"],

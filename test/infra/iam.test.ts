@@ -142,11 +142,6 @@ const acknowledged: readonly { readonly why: string; readonly of: RegExp; readon
     of: /Worker/,
     calls: calls("bedrock", "GetInferenceProfile", profile),
   },
-  {
-    why: "one statement serves both tables, and only the lease table is read in batches",
-    of: /Worker/,
-    calls: calls("dynamodb", "BatchGetItem", table("JobTable")),
-  },
 ];
 
 const acknowledgedOf = (name: string) => acknowledged.flatMap((each) => (each.of.test(name) ? each.calls : []));

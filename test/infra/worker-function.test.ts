@@ -113,7 +113,8 @@ describe("the rights of a lane's worker", () => {
     expect(rights("bg")).toEqual([
       'CreateLogStream PutLogEvents: {"Fn::GetAtt":["LlmBgWorkerLogs","Arn"]}',
       'ChangeMessageVisibility DeleteMessage GetQueueAttributes ReceiveMessage: {"Fn::GetAtt":["LlmBgQueue","Arn"]}',
-      'BatchGetItem GetItem UpdateItem: [{"Fn::GetAtt":["LlmJobTable","Arn"]},{"Fn::GetAtt":["LlmLeaseTable","Arn"]}]',
+      'GetItem UpdateItem: [{"Fn::GetAtt":["LlmJobTable","Arn"]},{"Fn::GetAtt":["LlmLeaseTable","Arn"]}]',
+      'BatchGetItem: {"Fn::GetAtt":["LlmLeaseTable","Arn"]}',
       'SendMessage: [{"Fn::GetAtt":["LlmParkedQueue","Arn"]},{"Fn::GetAtt":["LlmRepliesQueue","Arn"]},{"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":sqs:us-west-2:123456789012:done"]]}]',
       expect.stringMatching(/^CountTokens: .*:bedrock:us-west-2::foundation-model.amazon\.nova-lite-v1:0/),
       expect.stringMatching(/^GetInferenceProfile InvokeModel InvokeModelWithResponseStream: .*:inference-profile/),
