@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** What takes minutes: `npm run test:slow`. */
@@ -6,6 +7,8 @@ export default defineConfig({
     root: new URL("..", import.meta.url).pathname,
     include: ["test/**/*.slow.test.ts"],
     pool: "threads",
+    // Some wait for minutes of real time: others have the core meanwhile.
+    maxWorkers: Math.max(3, availableParallelism()),
     env: { CDK_VALIDATION: "false" },
   },
 });
