@@ -9,7 +9,7 @@ import {
   sweepUnreturnedLateMs,
 } from "../../lib/core/limits.ts";
 import type { ReplyTo } from "../../lib/core/reply-to.ts";
-import { nextSweepMs, sweepIndex, sweepOf, sweepShardOf, sweepShards } from "../../lib/core/sweep.ts";
+import { nextSweepMs, sweepIndex, sweepOf, sweepShardOf, sweepShards, sweeperName } from "../../lib/core/sweep.ts";
 import type { Sweep } from "../../lib/core/sweep.ts";
 import { a, t0 } from "../a.ts";
 
@@ -37,6 +37,13 @@ describe("a row that is due", () => {
     ["of a job that waits is left until then", waiting, lateMs - 1, "leave"],
     ["of a job whose worker died is left: its reply may be on its way", a.row({ heldUntilMs: 1 }), lateMs, "leave"],
     ["and ended when a day has passed", a.row({ heldUntilMs: 1 }), deadlineAtMs + sweepUnreturnedLateMs, end],
+    [
+      "of a job that a sweep has left behind is ended: no reply of its is on its way",
+      a.row({ heldUntilMs: 1, worker: sweeperName }),
+      lateMs,
+      end,
+    ],
+    ["of a job that was cancelled is ended", a.row({ heldUntilMs: 1, cancelAsked: true }), lateMs, end],
     ["of a job that a worker may still hold is left", a.row({ heldUntilMs: lateMs - claimGraceMs }), lateMs, "leave"],
     ["that runs and does not say until when is left", without(a.row(), "heldUntilMs"), lateMs, "leave"],
     ["that does not name its content is left", without(waiting, "contentHash"), lateMs, "leave"],
