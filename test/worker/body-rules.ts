@@ -2,12 +2,14 @@
 import { fc } from "@fast-check/vitest";
 import { expect } from "vitest";
 import { checkConfig } from "../../lib/config.ts";
+import { deliveryOf } from "../../lib/core/batch.ts";
 import type { Read } from "../../lib/core/envelope.ts";
 import { readBody, readObject } from "../../lib/core/feeds.ts";
 import { laneLimits } from "../../lib/core/limits.ts";
+import { processDeadLetters } from "../../lib/worker/dead-letters.ts";
 import { anyBody, damagedEnvelope, secret, write } from "../core/a-body.ts";
 import { breachIn } from "../core/body-rules.ts";
-import { aService, config as calm } from "./a-service.ts";
+import { aService, config as calm, passing } from "./a-service.ts";
 import type { Service } from "./a-service.ts";
 
 const lane = "bulk";
@@ -75,22 +77,32 @@ export async function checkBatch({ bodies, objects }: Batch): Promise<void> {
   service.send({ jobId: neighbours[1] });
   await service.drain(1_000);
 
-  expect(queue.deadLetters).toEqual([]);
+  const amiss = new Set<string>(["trouble", "reply-store-failed", "claim-lost", "bell", "lease-lost"]);
+  expect(JSON.stringify(noted.filter(({ kind }) => amiss.has(kind)))).toBe("[]");
+
+  // Where no worker here may read, or a task's heart beats each second, a message comes until it is a dead letter.
+  const dead = queue.deadLetters.map(({ messageId, body }) =>
+    deliveryOf({ messageId, receiptHandle: messageId, body }, lane, service.world.clock.nowMs()),
+  );
+  const isOften = ({ body }: { readonly body: string }) =>
+    readBody(body).kind === "pointer" || body.includes("heartbeatSeconds");
+  expect(dead.filter((message) => !isOften(message))).toEqual([]);
+  expect(
+    await passing(service.world.clock, processDeadLetters(service.worker, dead, service.world.clock.nowMs() + 60_000)),
+  ).toEqual([]);
   expect(new Set(queue.parked.map(({ messageId }) => messageId)).size).toBe(queue.parked.length);
   for (const { body, messageId } of sent) {
     const kept = queue.parked.find((message) => message.messageId === messageId);
     if (kept === undefined) expect(endOf(readAll(body, stored), service)).toBe("ended");
     else {
       expect(kept.body).toBe(body);
-      expect(kept.detail).toMatch(/^[\w.$?-]+: .{10,}/);
+      if (kept.reason !== "dead_lettered") expect(kept.detail).toMatch(/^[\w.$?-]+: .{10,}/);
       expect(kept.detail).not.toContain(secret);
     }
   }
   for (const jobId of neighbours)
     expect(service.reply(jobId)).toMatchObject({ status: "succeeded", meta: { deliveries: 1 } });
 
-  const amiss = new Set<string>(["trouble", "reply-store-failed", "claim-lost", "bell", "lease-lost"]);
-  expect(noted.filter(({ kind }) => amiss.has(kind))).toEqual([]);
   expect(JSON.stringify(noted)).not.toContain(secret);
 }
 
