@@ -210,21 +210,9 @@ describe("a reply by one who did not run the job", () => {
 
   test("tells of a job without a row that nothing has happened", () => {
     expect(metaOfRow(undefined, t0, by)).toEqual({ ...noMeta, ...by });
-    expect(noMeta).toEqual({
-      model: "",
-      fallbackUsed: false,
-      attempts: 0,
-      deliveries: 0,
-      queueMs: 0,
-      leaseWaitMs: 0,
-      providerMs: 0,
-      totalMs: 0,
-      sleptMs: 0,
-      usage: noUsage,
-      steps: [],
-      worker: "",
-      workerVersion: "",
-    });
+    const { usage, steps, ...told } = noMeta;
+    expect([usage, steps]).toEqual([noUsage, []]);
+    expect(Object.values(told).filter(Boolean)).toEqual([]);
   });
 
   test("tells what the row knows", () => {

@@ -53,7 +53,7 @@ function earlier(ms: number): number {
   return Math.max(ms - tickMs, now - 2 * tickMs);
 }
 
-/** An expiry that anybody may reclaim is as good as any other. */
+/** Expiries that anybody may reclaim differ in nothing that a step looks at: told apart, they would be states without end. */
 function nearer(ms: number): number {
   return ms - tickMs < now - leaseGraceMs ? -Infinity : ms - tickMs;
 }

@@ -3,7 +3,6 @@
  * for every mutant until one fails, the quickest first. What is evaluated when a file is loaded is met before any test:
  * for those mutants the whole test file is loaded anew.
  */
-/* oxlint-disable vitest/expect-expect, vitest/valid-title, vitest/valid-describe-callback, vitest/require-top-level-describe -- it makes tests, and is none */
 import { relative } from "node:path";
 import { configureGlobal } from "fast-check";
 import { TestRunner, describe, inject, test, vi } from "vitest";
@@ -89,6 +88,7 @@ export default class MutantRunner extends TestRunner {
     const usual = await usually(load);
     // A load for each is dear: it is left to the tests that are asked for these files by name.
     const atLoad = nouns === undefined ? [] : [...usual.met].filter(isSought);
+    /* oxlint-disable vitest/expect-expect, vitest/valid-title -- these tests carry others' to their runs, and have names of mutants */
     for (const id of atLoad.length === 0 ? [] : [nobody, ...atLoad]) {
       this.#loaded.set(id, []);
       describe(id, async () => {
@@ -101,6 +101,7 @@ export default class MutantRunner extends TestRunner {
       await this.#tryAll(isSought);
       task.meta.noticed = [...this.#noticed];
     });
+    /* oxlint-enable vitest/expect-expect, vitest/valid-title */
   }
 
   async runTask(task: RunnerTestCase): Promise<void> {

@@ -5,7 +5,7 @@ import { laneLimits, leaseGraceMs } from "../../lib/core/limits.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import { createMemoryWorker } from "../../lib/memory/world.ts";
 import type { MemoryWorld } from "../../lib/memory/world.ts";
-import type { World } from "../../lib/ports.ts";
+import type { LeaseTable, World } from "../../lib/ports.ts";
 import type { Worker } from "../../lib/worker/invocation.ts";
 import { processBatch } from "../../lib/worker/process-batch.ts";
 import { t0 } from "../a.ts";
@@ -295,6 +295,14 @@ describe("a probe is free again", () => {
 
 describe("a breaker decides no job's fate", () => {
   const timeout = () => Promise.reject(Object.assign(new Error("down"), { name: "TimeoutError" }));
+  /** Each write is done; of the first nobody hears. */
+  const firstAnswerLost = ({ leases }: MemoryWorld): LeaseTable["writeBreaker"] => {
+    let lost = 1;
+    return async (...ask) => {
+      const written = await leases.writeBreaker(...ask);
+      return lost-- > 0 ? timeout() : written;
+    };
+  };
   const without = (...verbs: ("writeBreaker" | "readBoard")[]) => ({
     around: (world: MemoryWorld): World => ({
       ...world,
@@ -320,16 +328,12 @@ describe("a breaker decides no job's fate", () => {
   });
 
   test("whose probe was taken without an answer hears of the attempt all the same", async () => {
-    let lost = 1;
     const service = whereWest(undefined, {
       around: (world) => ({
         ...world,
         leases: {
           ...world.leases,
-          writeBreaker: async (...write) => {
-            const written = await world.leases.writeBreaker(...write);
-            return lost-- > 0 ? timeout() : written;
-          },
+          writeBreaker: firstAnswerLost(world),
         },
       }),
     });
@@ -343,16 +347,12 @@ describe("a breaker decides no job's fate", () => {
     ["an answer", undefined, undefined],
     ["a throttle", { kind: "fail", error: "throttled" }, { kind: "half-open" }],
   ])("whose probe no read has shown yet hears of %s all the same", async (_says, effect, after) => {
-    let lost = 1;
     const service = whereWest(effect, {
       around: (world) => ({
         ...world,
         leases: {
           ...world.leases,
-          writeBreaker: async (...write) => {
-            const written = await world.leases.writeBreaker(...write);
-            return lost-- > 0 ? timeout() : written;
-          },
+          writeBreaker: firstAnswerLost(world),
           readBoard: async (names) => ({
             ...(await world.leases.readBoard(names)),
             breakers: new Map([[target, open(0)]]),

@@ -310,7 +310,7 @@ describe("a limit that an operator lowers", () => {
     expect(await take()).toBe("taken");
   });
 
-  test("is shared by the lanes as any limit is", async () => {
+  test("is shared by the lanes like the configured one", async () => {
     const { tell, put, take } = aDesk(20);
     await put(0, 9);
     await tell(10);
