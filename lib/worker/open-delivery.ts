@@ -50,13 +50,13 @@ async function openEnvelope(invocation: Invocation, delivery: Delivery, envelope
   if (fault === undefined) return { kind: "job", job };
   const end = await answerInvalid(invocation, delivery, { ...envelope, fault });
   if (end.kind === "settled") return settled(end.settled);
-  if (hasBegunSo(end.row, job)) return { kind: "disallowed", job, fault };
+  if (hasBegunFor(end.row, job)) return { kind: "disallowed", job, fault };
   return settled(await parkInvalid(invocation, delivery, { ...envelope, fault }));
 }
 
-/** A job was begun with this very content and destination: a copy that differs in either is damaged. */
-function hasBegunSo(row: JobRow | undefined, { contentHash, replyTo }: Job): boolean {
-  if (row?.contentHash !== contentHash) return false;
+/** A job was begun for this very destination: a copy that names another is damaged. Other content is told by the release. */
+function hasBegunFor(row: JobRow | undefined, { replyTo }: Job): boolean {
+  if (row === undefined) return false;
   const known = [...(row.replyTo === undefined ? [] : [row.replyTo]), ...row.announced, ...row.unannounced];
   return replyTo === undefined || isAmong(replyTo, known);
 }

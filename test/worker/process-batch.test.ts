@@ -655,6 +655,17 @@ describe("a job whose workers died", () => {
     expect(requests(service)).toHaveLength(1);
   });
 
+  test("hears of its deadline too while it waits to run alone", async () => {
+    const service = aService({ lane: "bulk", script: { latency: 200_000 } });
+    const { jobs } = service.world;
+    jobs.put({ jobId: "j-1", format: 1, state: "running", holder: "dead", fence: 2, heldUntilMs: t0 - 60_000 });
+    service.send({ jobId: "j-2" });
+    service.send({ deadlineAt: t0 + 30_000 });
+    await service.invoke();
+    expect(service.reply()).toMatchObject({ status: "expired" });
+    expect(((await jobs.read("j-1"))?.stageAtMs ?? 0) - t0).toBe(30_000);
+  });
+
   test("steps aside and runs alone when it crashed twice", async () => {
     const service = await started();
     await crash(service, 2);

@@ -1,6 +1,12 @@
 /** What becomes of an answer that was paid for when DynamoDB, SQS or S3 fail while it is in hand. */
 import { describe, expect, test } from "vitest";
-import { attemptsPerLifeMax, keptReplyBytesMax, rowReplyBytesMax, sqsMessageBytesMax } from "../../lib/core/limits.ts";
+import {
+  attemptsPerLifeMax,
+  claimGraceMs,
+  keptReplyBytesMax,
+  rowReplyBytesMax,
+  sqsMessageBytesMax,
+} from "../../lib/core/limits.ts";
 import { createMemoryWorker } from "../../lib/memory/world.ts";
 import type { MemoryWorld } from "../../lib/memory/world.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
@@ -187,10 +193,11 @@ describe("an answer that SQS cannot take either", () => {
     expect(service.worker.kept.of("j-1", hash)).toBeUndefined();
   });
 
-  test("ends with an error when its job's life is over and nothing can hold it, and is not paid for by every container", async () => {
-    const script = long(sqsMessageBytesMax);
-    const service = aService({
-      script,
+  /** Neither S3 nor SQS takes an answer of this size, and no row holds it. */
+  const unholdable = (facts: Parameters<typeof aService>[0] = {}) =>
+    aService({
+      script: long(sqsMessageBytesMax),
+      ...facts,
       around: (world) => ({
         ...world,
         objects: { ...world.objects, putOutput: () => Promise.reject(new Error("denied")) },
@@ -203,15 +210,54 @@ describe("an answer that SQS cannot take either", () => {
         },
       }),
     });
+  /** The message comes to one container after another until its job has a reply; answers how often. */
+  const comeToAll = async (service: Service, next: () => Service["worker"]) => {
     const { clock, queue } = service.world;
-    service.send();
-    for (let containers = 0; containers < 40 && service.reply() === undefined; containers += 1) {
+    let rounds = 0;
+    for (; rounds < 40 && service.reply() === undefined; rounds += 1) {
       await clock.advance(Math.max(0, (queue.nextVisibleAtMs() ?? 0) - clock.nowMs()));
-      await service.invoke({ worker: createMemoryWorker(service.worker.world, config, "bg") });
+      await service.invoke({ worker: next() });
     }
     expect(service.reply()).toMatchObject({ ok: false, error: { code: "internal_error", retryable: true } });
-    expect(asked(service)).toBe(attemptsPerLifeMax);
     expect(queue.depth()).toEqual({ visible: 0, hidden: 0 });
+    return rounds;
+  };
+
+  test("ends with an error when its job's life is over and nothing can hold it, and is not paid for by every container", async () => {
+    const service = unholdable();
+    service.send();
+    await comeToAll(service, () => createMemoryWorker(service.worker.world, config, "bg"));
+    expect(asked(service)).toBe(attemptsPerLifeMax);
+  });
+
+  test("ends so by the deadline where one container alone has it, which looks ever later", async () => {
+    const service = unholdable();
+    service.send({ deadlineAt: t0 + 600_000 });
+    const rounds = await comeToAll(service, () => service.worker);
+    expect(asked(service)).toBe(1);
+    expect(service.world.jobs.rows()[0]).toMatchObject({ requeues: rounds - 1 });
+    expect(service.world.clock.nowMs() - t0).toBeLessThan(700_000);
+  });
+
+  test("is no error near the deadline either where a row can hold it: the table may be back", async () => {
+    let tries = 0;
+    const service = aService({
+      script: { latency: 2_000 },
+      around: (world) => ({
+        ...world,
+        outbox: { send: () => Promise.reject(new Error("down")) },
+        jobs: {
+          ...world.jobs,
+          complete: (claim, ask) =>
+            (tries += 1) <= 11 ? Promise.reject(new Error("down")) : world.jobs.complete(claim, ask),
+        },
+      }),
+    });
+    service.send({ deadlineAt: t0 + 12_000 });
+    expect(await service.invoke()).toHaveLength(1);
+    expect(tries).toBe(11);
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true });
   });
 
   test("gives its claim back where the table takes that, so that no container counts as dead, however many hold it", async () => {
@@ -224,7 +270,10 @@ describe("an answer that SQS cannot take either", () => {
       const { clock, queue } = service.world;
       await clock.advance(Math.max(0, (queue.nextVisibleAtMs() ?? 0) - clock.nowMs()));
     }
-    expect(service.world.jobs.rows()[0]).toMatchObject({ state: "queued", fence: 6, givenBack: 6 });
+    const [row] = service.world.jobs.rows();
+    expect(row).toMatchObject({ state: "queued", fence: 6, givenBack: 6 });
+    // No sooner than the claim would have lapsed: its answer was received.
+    expect(row?.notBeforeMs).toBeGreaterThanOrEqual((row?.heldUntilMs ?? Infinity) + claimGraceMs);
     down.clear();
     await service.drain();
     expect(service.reply()).toMatchObject({ ok: true });

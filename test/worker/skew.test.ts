@@ -55,6 +55,15 @@ describe("a job that has begun, and comes to a worker whose config does not allo
     expect(service.world.queue.parked).toEqual([]);
   });
 
+  test("and has other content, is parked as what it is: another job under the same id", async () => {
+    const { service, old } = await begun({ params: undefined, paramsRef: "s3://letters/a" });
+    service.send({ params: undefined, paramsRef: "s3://letters/b" });
+    await service.invoke({ worker: old });
+    expect(service.world.queue.parked).toMatchObject([{ reason: "job_id_reused" }]);
+    await service.drain();
+    expect(service.reply()).toMatchObject({ ok: true });
+  });
+
   test("that has its reply already is acknowledged", async () => {
     const { service, old } = await begun({ replyTo: { sqs: replies } });
     await service.drain();
