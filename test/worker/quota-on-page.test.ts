@@ -6,6 +6,7 @@ import type { NoLease } from "../../lib/core/lease.ts";
 import type { Quota } from "../../lib/core/rate.ts";
 import type { TakenLease } from "../../lib/worker/lease-desk.ts";
 import { t0 } from "../a.ts";
+import { fullestMinute, insist } from "./a-demand.ts";
 import { someDesks, wireMs } from "./a-desk.ts";
 
 const target = "fast-text@us-west-2";
@@ -179,11 +180,6 @@ describe("the quota of a minute on the only page", () => {
   });
 });
 
-/** The most that any 60 s hold. */
-function fullestMinute(atMs: readonly number[]): number {
-  return Math.max(...atMs.map((from) => atMs.filter((at) => at >= from && at < from + 60_000).length));
-}
-
 test.each([
   [600, 1],
   [60, 2],
@@ -196,18 +192,8 @@ test.each([
     const wants = wanted(0, { requestsPerMinute });
     faults.take = Array.from({ length: 9_999 }, (_, index) => (index % 7 === 3 ? "answer lost" : undefined));
     const admitted: number[] = [];
-    const run = async (number: number) => {
-      for (let tries = 0; tries < 20; tries++) {
-        const taken = await (all[number % all.length] ?? desk).take(wants, { ...now(), waitMs: 1_000 });
-        if (taken.kind === "taken") {
-          admitted.push(clock.nowMs());
-          await clock.sleep(1_000 * clock.jitter());
-          return await desk.giveBack(taken, { kind: "neutral" });
-        }
-        const waitMs = taken.kind === "tokens" ? taken.untilMs - clock.nowMs() : 200;
-        await clock.sleep(Math.max(500, waitMs * (1 + clock.jitter())));
-      }
-    };
+    const run = (number: number) =>
+      insist(all[number % all.length] ?? desk, wants, clock, (atMs) => admitted.push(atMs));
     const jobs = requestsPerMinute * minutes * 1.5;
     // Thirty at once, ten on each desk.
     for (let number = 0; number < jobs; number++)

@@ -4,6 +4,7 @@ import type { NoLease } from "../../lib/core/lease.ts";
 import type { Quota } from "../../lib/core/rate.ts";
 import type { TakenLease } from "../../lib/worker/lease-desk.ts";
 import { t0 } from "../a.ts";
+import { fullestMinute, insist } from "./a-demand.ts";
 import { someDesks, wireMs } from "./a-desk.ts";
 
 const target = "fast-text@us-west-2";
@@ -138,11 +139,6 @@ describe("the quota of a minute", () => {
   });
 });
 
-/** The most that any 60 s hold. */
-function fullestMinute(atMs: readonly number[]): number {
-  return Math.max(...atMs.map((from) => atMs.filter((at) => at >= from && at < from + 60_000).length));
-}
-
 test.each([1, 2])(
   "600 requests a minute under 1.5 × demand are never exceeded in any 60 s, and nearly nine tenths are used (seed %i)",
   async (seed) => {
@@ -152,17 +148,7 @@ test.each([1, 2])(
     const admitted: number[] = [];
     const run = async (number: number) => {
       const desk = desks[number % desks.length];
-      if (desk === undefined) return;
-      for (let tries = 0; tries < 20; tries++) {
-        const taken = await desk.take(wants, { waitMs: 1_000, signal: new AbortController().signal });
-        if (taken.kind === "taken") {
-          admitted.push(clock.nowMs());
-          await clock.sleep(1_000 * clock.jitter());
-          return await desk.giveBack(taken, { kind: "neutral" });
-        }
-        const waitMs = taken.kind === "tokens" ? taken.untilMs - clock.nowMs() : 200;
-        await clock.sleep(Math.max(500, waitMs * (1 + clock.jitter())));
-      }
+      if (desk !== undefined) await insist(desk, wants, clock, (atMs) => admitted.push(atMs));
     };
     for (let number = 0; number < 900 * minutes; number++) clock.after((number * 60_000) / 900, () => void run(number));
     await clock.advance((minutes + 1) * 60_000);
