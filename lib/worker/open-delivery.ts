@@ -8,6 +8,7 @@ import { contentOf, jobOf } from "../core/job.ts";
 import type { Delivery, Job } from "../core/job.ts";
 import { strangerDelayS } from "../core/release.ts";
 import { isAllowed, isAmong } from "../core/reply-to.ts";
+import type { ReplyTo } from "../core/reply-to.ts";
 import { hasCode, replyText, replyTtlS } from "../core/reply.ts";
 import { hidingFacts } from "./hiding-facts.ts";
 import type { Invocation } from "./invocation.ts";
@@ -35,7 +36,11 @@ export async function openDelivery(invocation: Invocation, delivery: Delivery): 
       return settled(await refuse(invocation, delivery, read.fault));
     case "invalid": {
       const end = await answerInvalid(invocation, delivery, read);
-      return settled(end.kind === "settled" ? end.settled : await parkInvalid(invocation, delivery, read));
+      if (end.kind === "settled") return settled(end.settled);
+      // The good job's own task is not the damaged copy's to fail.
+      const { replyTo, ...invalid } = read;
+      const its = replyTo === undefined || knows(end.row, replyTo) ? {} : { replyTo };
+      return settled(await parkInvalid(invocation, delivery, { ...invalid, ...its }));
     }
     case "elsewhere":
       return settled(await leaveToOthers(invocation, delivery, read.fault));
@@ -50,15 +55,16 @@ async function openEnvelope(invocation: Invocation, delivery: Delivery, envelope
   if (fault === undefined) return { kind: "job", job };
   const end = await answerInvalid(invocation, delivery, { ...envelope, fault });
   if (end.kind === "settled") return settled(end.settled);
-  if (hasBegunFor(end.row, job)) return { kind: "disallowed", job, fault };
+  // A copy that names another destination is damaged; other content is told by the release.
+  if (end.row !== undefined && (job.replyTo === undefined || knows(end.row, job.replyTo)))
+    return { kind: "disallowed", job, fault };
   return settled(await parkInvalid(invocation, delivery, { ...envelope, fault }));
 }
 
-/** A job was begun for this very destination: a copy that names another is damaged. Other content is told by the release. */
-function hasBegunFor(row: JobRow | undefined, { replyTo }: Job): boolean {
+/** Whether a job was begun for this very destination, or its reply told or owed there. */
+function knows(row: JobRow | undefined, to: ReplyTo): boolean {
   if (row === undefined) return false;
-  const known = [...(row.replyTo === undefined ? [] : [row.replyTo]), ...row.announced, ...row.unannounced];
-  return replyTo === undefined || isAmong(replyTo, known);
+  return isAmong(to, [...(row.replyTo === undefined ? [] : [row.replyTo]), ...row.announced, ...row.unannounced]);
 }
 
 function settled(end: Settled): Opened {

@@ -152,6 +152,16 @@ describe("a task that waits by its token hears", () => {
     expect(service.world.queue.parked).toMatchObject([{ reason: "invalid_envelope" }]);
   });
 
+  test("nothing of a damaged copy where the token is that of the good job, which will end it", async () => {
+    const service = aStepService({ script: throttled });
+    service.send(by("t"));
+    await service.invoke();
+    service.send({ ...by("t"), modle: "fast" });
+    await service.invoke();
+    expect(service.world.queue.parked).toMatchObject([{ reason: "invalid_envelope" }]);
+    expect(heard(service)).toEqual([]);
+  });
+
   test("nothing where that fails for a message to be parked: it is parked all the same", async () => {
     const service = aStepService({ announcer: () => ({ announce: down }) });
     service.send();
