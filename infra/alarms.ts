@@ -58,17 +58,26 @@ const threeOfFive = { datapoints: 3, periods: 5 };
 export class ServiceAlarms extends Construct {
   readonly alarms: readonly Alarm[];
   readonly topic: ITopic;
+  readonly #byId = new Map<string, Alarm>();
 
   constructor(scope: Construct, id: string, { watched, topic, ...props }: ServiceAlarmsProps) {
     super(scope, id);
     this.topic = topic ?? this.ownTopic(props);
     const action = new SnsAction(this.topic);
     this.alarms = watchesOf(watched).map((watch) => {
-      const alarm = new Alarm(this, `${watch.name}${idPart(watch.of)}`, alarmProps(watch));
+      const alarm = new Alarm(this, idOf(watch.name, watch.of), alarmProps(watch));
+      this.#byId.set(alarm.node.id, alarm);
       alarm.addAlarmAction(action);
       alarm.addOkAction(action);
       return alarm;
     });
+  }
+
+  /** `of`: the lane or the function that it watches. */
+  find(name: AlarmName, of: string): Alarm {
+    const found = this.#byId.get(idOf(name, of));
+    if (found === undefined) throw new Error(`no alarm ${name} watches ${of}`);
+    return found;
   }
 
   private ownTopic({ key, removalPolicy }: Pick<ServiceAlarmsProps, "key" | "removalPolicy">): Topic {
@@ -213,9 +222,7 @@ function sumOf(metrics: readonly IMetric[], period = minute): IMetric {
   return expression(named.map(([id]) => id).join(" + "), "all", Object.fromEntries(named), period);
 }
 
-function idPart(of = ""): string {
-  return of
-    .split("-")
-    .map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
-    .join("");
+function idOf(name: AlarmName, of = ""): string {
+  const words = of.split("-").map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
+  return `${name}${words.join("")}`;
 }

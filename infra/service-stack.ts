@@ -5,7 +5,10 @@ import { lanes } from "../lib/core/lane.ts";
 import { Sluice } from "./sluice.ts";
 import type { SluiceProps } from "./sluice-props.ts";
 
-/** The service as an app of its own. With the context `removable=true` everything goes with the stack: for tests. */
+/**
+ * The service as an app of its own. With the context `removable=true` everything goes with the stack: for tests. With
+ * `rollout=none` new versions take over at once.
+ */
 export class ServiceStack extends Stack {
   readonly sluice: Sluice;
 
@@ -14,6 +17,7 @@ export class ServiceStack extends Stack {
     const removable = [true, "true"].includes(this.node.tryGetContext("removable"));
     this.sluice = new Sluice(this, "Llm", {
       ...props,
+      ...(this.node.tryGetContext("rollout") === "none" ? { rollout: false } : {}),
       removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
     });
 

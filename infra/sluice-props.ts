@@ -1,4 +1,5 @@
 import type { RemovalPolicy } from "aws-cdk-lib";
+import type { IBaseDeploymentConfig } from "aws-cdk-lib/aws-codedeploy";
 import type { ISecurityGroup, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { RecursiveLoop } from "aws-cdk-lib/aws-lambda";
@@ -41,6 +42,11 @@ export interface SluiceProps {
   readonly alarms?: boolean;
   /** Default true. */
   readonly dashboard?: boolean;
+  /**
+   * How a worker's new version takes over, and is taken back if its errors ring meanwhile: by default it is given a tenth
+   * of the invocations for five minutes, then all, so that a deploy takes as long. false, and without alarms: all at once.
+   */
+  readonly rollout?: IBaseDeploymentConfig | false;
   /** At least what a function's queues may invoke at once. Default: none, for the mappings limit it already. */
   readonly reservedConcurrency?: Partial<Readonly<Record<Lane | Exclude<FunctionName, "worker">, number>>>;
   /** Default TERMINATE: Lambda cuts a job that submits a job that submits … at some 16. ALLOW is for agents that mean it. */

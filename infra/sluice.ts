@@ -35,6 +35,8 @@ import { modelStatements } from "./model-access.ts";
 import type { LiveFunction, Network } from "./live-function.ts";
 import { RepliesBucket } from "./replies-bucket.ts";
 import { ReplyStoreFunction } from "./reply-store-function.ts";
+import { Rollout } from "./rollout.ts";
+import type { RolledOut } from "./rollout.ts";
 import type { FunctionName, SluiceProps } from "./sluice-props.ts";
 import { SweeperFunction } from "./sweeper-function.ts";
 import { unenforced } from "./unenforced.ts";
@@ -57,6 +59,8 @@ export class Sluice extends Construct {
   readonly alarmTopic: ITopic | undefined;
   readonly alarms: ServiceAlarms | undefined;
   readonly dashboard: ServiceDashboard | undefined;
+  /** Of the workers' new versions, unless they take over at once. */
+  readonly rollout: Rollout | undefined;
   /** Of our queues, tables and bucket, if it was given. */
   readonly key: IKey | undefined;
 
@@ -148,6 +152,8 @@ export class Sluice extends Construct {
     const { alarms = true, dashboard = true, alarmTopic: topic } = props;
     if (alarms) this.alarms = new ServiceAlarms(this, "Alarms", { watched: this, topic, key, removalPolicy });
     this.alarmTopic = this.alarms?.topic ?? topic;
+    if (this.alarms !== undefined && props.rollout !== false)
+      this.rollout = new Rollout(this, "Rollout", { functions: this.rolledOut(this.alarms), config: props.rollout });
     if (dashboard) {
       const its = this.alarms?.alarms ?? [];
       this.dashboard = new ServiceDashboard(this, "Dashboard", { watched: this, alarms: its });
@@ -189,6 +195,11 @@ export class Sluice extends Construct {
       ...(vpcSubnets === undefined ? {} : { vpcSubnets }),
       securityGroups: securityGroups ?? [new SecurityGroup(this, "SecurityGroup", { vpc, description })],
     };
+  }
+
+  /** The other functions have too few invocations for a tenth of them to prove anything; they go back with the stack. */
+  private rolledOut(alarms: ServiceAlarms): readonly RolledOut[] {
+    return lanes.map((lane) => ({ function: this.workers[lane], alarms: [alarms.find("FunctionErrors", lane)] }));
   }
 
   /** Those of our own; a given queue's belongs to its owner. */

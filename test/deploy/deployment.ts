@@ -33,7 +33,9 @@ export async function deploy(aws: Ministack, app: string): Promise<Outputs> {
   const home = aws.env["HOME"] ?? "";
   const assembly = join(home, "cdk.out");
   const outputs = join(home, "outputs.json");
-  await cdk(aws, "synth", "--quiet", "--app", `node ${app}`, "--output", assembly, "--context", "removable=true");
+  // MiniStack has no CodeDeploy.
+  const context = ["--context", "removable=true", "--context", "rollout=none"];
+  await cdk(aws, "synth", "--quiet", "--app", `node ${app}`, "--output", assembly, ...context);
   mendTemplate(join(assembly, "Sluice.template.json"));
   await cdk(aws, "deploy", "--app", assembly, "--outputs-file", outputs, "--require-approval", "never");
   const { Sluice = {} }: Readonly<Record<string, Outputs>> = JSON.parse(readFileSync(outputs, "utf8"));
