@@ -117,6 +117,9 @@ const target = z.strictObject({
       outputPerMTok: usd,
       cacheReadPerMTok: usd.exactOptional(),
       cacheWritePerMTok: usd.exactOptional(),
+      tierFactors: z
+        .strictObject({ priority: z.number().gt(0).exactOptional(), flex: z.number().gt(0).exactOptional() })
+        .exactOptional(),
     })
     .exactOptional(),
   ops: z.array(z.enum(ops)).min(1).exactOptional(),

@@ -65,6 +65,11 @@ const refused: [says: string, input: unknown, problem: string][] = [
     "models.m.targets.t.countTokens: has nothing to hold a count against; set contextWindow or tokensPerMinute, or remove it",
   ],
   [
+    "a tier that costs nothing",
+    at({ price: { inputPerMTok: 1, outputPerMTok: 1, tierFactors: { flex: 0 } } }),
+    `${inTarget}.price.tierFactors.flex: must be above 0; raise it`,
+  ],
+  [
     "a negative price",
     at({ price: { inputPerMTok: -1, outputPerMTok: 0 } }),
     `${inTarget}.price.inputPerMTok: must be at least 0; raise it`,

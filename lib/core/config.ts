@@ -12,12 +12,15 @@ export const features = ["tools", "documents", "streaming"] as const;
 /** What a request may need of a target beside plain text. */
 export type Feature = (typeof features)[number];
 
-/** USD for a million tokens. */
+/** USD for a million tokens, in the default service tier. */
 export interface Price {
   readonly inputPerMTok: number;
   readonly outputPerMTok: number;
+  /** Of cached tokens; absent: as for input. */
   readonly cacheReadPerMTok?: number;
   readonly cacheWritePerMTok?: number;
+  /** What a token costs in another tier, against the default one. Absent: half in flex, 1.75 times as much in priority. */
+  readonly tierFactors?: { readonly priority?: number; readonly flex?: number };
 }
 
 /** One place that serves a model. Counts are requests in flight, tokens or requests a minute; times are ms. */

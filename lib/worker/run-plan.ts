@@ -14,6 +14,7 @@ import type { JsonObject } from "../core/json.ts";
 import { leaseAsks } from "../core/ledgers.ts";
 import { inOrder } from "../core/override.ts";
 import { needOf, paramsFor, skipReason } from "../core/plan.ts";
+import { billedAs } from "../core/price.ts";
 import type { Need, Step, StepFacts } from "../core/plan.ts";
 import { requeueDelayS } from "../core/release.ts";
 import type { RequeueCause, Settlement } from "../core/settlement.ts";
@@ -141,7 +142,7 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
       return leave(run, attempt, withoutLease(step.name, tried.why));
     }
 
-    account(run, step, tried);
+    account(run, billedAs(step, params), tried);
     if (tried.kind === "answered" && run.invocation.worker.config.logPayloads)
       run.note({ kind: "payload", params, output: tried.output }, step.name);
     const cut = tried.kind === "cut" ? afterCut(run, step, attempt, tried.by) : undefined;

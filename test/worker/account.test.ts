@@ -1,7 +1,8 @@
 /** What an attempt costs, in the reply and in what is noted. */
 import { describe, expect, test } from "vitest";
 import { addUsage, noUsage } from "../../lib/core/attempt.ts";
-import { aService } from "./a-service.ts";
+import { targetsOf } from "../../lib/core/config.ts";
+import { aService, config } from "./a-service.ts";
 import type { Service } from "./a-service.ts";
 
 const attempted = ({ world }: Service) => world.noted.filter((event) => event.kind === "attempted");
@@ -40,5 +41,18 @@ describe("the attempts of a job", () => {
       good: ["answered", "end_turn"],
       cut: ["cut", "cancelled"],
     });
+  });
+
+  test("cost what the tier costs that the job asks for", async () => {
+    const price = { inputPerMTok: 1_000_000, outputPerMTok: 0 };
+    const [first] = targetsOf(config);
+    const targets = first === undefined ? {} : { west: { ...first.target, price } };
+    const service = aService({ config: { ...config, models: { ...config.models, fast: { targets } } } });
+    const messages = [{ role: "user", content: [{ text: "Hello" }] }];
+    service.send({ jobId: "plain", params: { messages } });
+    service.send({ jobId: "flex", params: { messages, serviceTier: { type: "flex" } } });
+    await service.drain();
+    const usdAToken = attempted(service).map(({ jobId, costUsd = 0, usage }) => [jobId, costUsd / usage.inputTokens]);
+    expect(Object.fromEntries(usdAToken)).toEqual({ plain: 1, flex: 0.5 });
   });
 });
