@@ -28,6 +28,13 @@ export function grantCancel({ jobTable }: Sluice, grantee: IGrantable): Grant {
   return allow(grantee, ["dynamodb:GetItem", "dynamodb:UpdateItem"], jobTable.table.tableArn);
 }
 
+/** What `forget` does: it reads the row, deletes an output that lies in the bucket, and rewrites the reply. */
+export function grantForget({ jobTable, replies }: Sluice, grantee: IGrantable): Grant {
+  grantTableKeys(grantee, jobTable.table);
+  const rows = allow(grantee, ["dynamodb:GetItem", "dynamodb:UpdateItem"], jobTable.table.tableArn);
+  return together(objects(replies, grantee, "s3:DeleteObject", outputsPrefix), rows);
+}
+
 function objects({ bucket, bucketId }: Sluice["replies"], grantee: IGrantable, action: string, prefix: string): Grant {
   acknowledgeKeys(grantee, `<${bucketId}.Arn>/${prefix}*`);
   return allow(grantee, [action], bucket.arnForObjects(`${prefix}*`));

@@ -83,6 +83,8 @@ export interface JobTable {
   swept(due: Due): Promise<void>;
   /** Under which jobIds a job's parked messages were run again; false: the row has gone, or holds others than were seen. */
   noteRerun(jobId: string, seen: JobRow["reruns"], reruns: NonNullable<JobRow["reruns"]>): Promise<boolean>;
+  /** Puts what is left of a reply in its place, without its content, if it is still the one that was `seen`. */
+  forget(jobId: string, seen: string, left: string): Promise<Completed>;
   /** Sets the cancel flag of a running job. */
   askCancel(jobId: string, nowMs: number): Promise<ClaimAnswer>;
   /** Consistent. */

@@ -6,6 +6,7 @@ import { createJobTable } from "../../lib/aws/job-table.ts";
 import { clientOn } from "../../lib/client/client.ts";
 import type { Client, Job } from "../../lib/client/index.ts";
 import { createOutbox } from "../../lib/client/outbox.ts";
+import { createOutputs } from "../../lib/client/outputs.ts";
 import type { JobRow } from "../../lib/core/claim.ts";
 import type { Lane } from "../../lib/core/lane.ts";
 import { leaseGraceMs, leaseMs } from "../../lib/core/limits.ts";
@@ -105,6 +106,7 @@ function clientOf(service: Service, jobs: JobTable): Client {
   const queueUrls = { rt: queueUrl(service, "rt"), bg: queueUrl(service, "bg"), bulk: queueUrl(service, "bulk") };
   return clientOn({
     outbox: createOutbox(clients.sqs, clients.s3, queueUrls),
+    outputs: createOutputs(clients.s3),
     jobs,
     clock: systemClock,
     ttlDays: config.replies.ttlDays,

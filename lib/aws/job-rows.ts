@@ -43,6 +43,7 @@ export const markAnnouncedIf = exists;
 export const deferAnnouncementIf = all(exists, notAnnounced);
 export const askCancelIf = all(exists, unanswered, running);
 export const sweptIf = "#sweepAtMs = :sweepAtMs";
+export const forgetIf = all(readable, "#reply = :seen");
 export const rerunFirstIf = all(exists, neverRunAgain);
 export const rerunIf = "#reruns = :seen";
 

@@ -23,6 +23,7 @@ import {
   destination,
   ending,
   extendIf,
+  forgetIf,
   giveBackIf,
   markAnnouncedIf,
   mine,
@@ -250,6 +251,11 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
       const condition = seen === undefined ? rerunFirstIf : rerunIf;
       const maps = attributes({ reruns: JSON.stringify(reruns), seen: JSON.stringify(seen ?? {}) });
       return (await update(jobId, condition, set("#reruns = :reruns"), maps, "NONE")).kind === "taken";
+    },
+
+    async forget(jobId, seen, left) {
+      const values = { ...numbers, ...attributes({ seen, left }) };
+      return completed(await update(jobId, forgetIf, set("#reply = :left"), values, notTheReplyAgain), left);
     },
 
     storeReply: (jobId, ask) => reply(jobId, storeReplyIf, ask, ` ${unsweepAnswered}`),

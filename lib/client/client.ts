@@ -2,8 +2,11 @@ import type { Op } from "../core/config.ts";
 import type { Clock, JobTable } from "../ports.ts";
 import { cancel } from "./cancel.ts";
 import type { Cancelled } from "./cancel.ts";
+import { forget } from "./forget.ts";
+import type { Forgotten } from "./forget.ts";
 import type { Job, JobId, JobOf } from "./job.ts";
 import type { Outbox } from "./outbox.ts";
+import type { Outputs } from "./outputs.ts";
 import { submit, submitBatch } from "./submit.ts";
 import type { Submitted } from "./submit.ts";
 import { replies, waitForReply } from "./wait.ts";
@@ -26,12 +29,19 @@ export interface Client {
   replies<O extends Op = Op>(jobIds: readonly JobId<O>[]): Promise<readonly Found<O>[]>;
   /** Ends a job that is not running, at once; asks the worker of one that is. The reply that was stored first stays. */
   cancel<O extends Op = Op>(jobId: JobId<O>): Promise<Cancelled<O>>;
+  /**
+   * Removes the content of a finished job: its output, in S3 too, and its metadata. That it ended, and how, stays, so that a
+   * copy of its message still runs nothing. Params lie in no row: those in S3 go by its lifecycle rules.
+   * @throws the SDK's error if the table or S3 did not take it: begin again.
+   */
+  forget<O extends Op = Op>(jobId: JobId<O>): Promise<Forgotten>;
 }
 
 /** What a client needs of the world. */
 export interface Outside {
   readonly outbox: Outbox;
   readonly jobs: JobTable;
+  readonly outputs: Outputs;
   readonly clock: Clock;
   /** Where params go that are too big for a message. */
   readonly bucket?: string;
@@ -39,12 +49,13 @@ export interface Outside {
   readonly ttlDays: number;
 }
 
-export function clientOn({ outbox, jobs, clock, bucket, ttlDays }: Outside): Client {
+export function clientOn({ outbox, jobs, outputs, clock, bucket, ttlDays }: Outside): Client {
   return {
     submit: (job) => submit(job, outbox, bucket),
     submitBatch: (list) => submitBatch(list, outbox, bucket, clock),
     waitForReply: (jobId, options = {}) => waitForReply(jobId, options, jobs, clock),
     replies: (jobIds) => replies(jobIds, jobs),
     cancel: (jobId) => cancel(jobId, jobs, clock, ttlDays),
+    forget: (jobId) => forget(jobId, jobs, outputs, clock),
   };
 }

@@ -6,10 +6,12 @@ import { replyTtlDaysDefault } from "../core/limits.ts";
 import { clientOn } from "./client.ts";
 import type { Client } from "./client.ts";
 import { createOutbox } from "./outbox.ts";
+import { createOutputs } from "./outputs.ts";
 
 export type { Cancelled } from "./cancel.ts";
 export type { Client } from "./client.ts";
 export type { Job, JobId, JobOf, OutputOf, ParamsOf, ReplyOf, ReplyTo } from "./job.ts";
+export type { Forgotten } from "./forget.ts";
 export { readJobs } from "./read-jobs.ts";
 export type { JobLine } from "./read-jobs.ts";
 export { JobRefused } from "./submit.ts";
@@ -36,8 +38,10 @@ export function createClient({
   ttlDays = replyTtlDaysDefault,
 }: ClientOptions): Client {
   const where = region === undefined ? {} : { region };
+  const s3 = s3Client(where);
   return clientOn({
-    outbox: createOutbox(sqsClient(where), s3Client(where), queueUrls),
+    outbox: createOutbox(sqsClient(where), s3, queueUrls),
+    outputs: createOutputs(s3),
     jobs: createJobTable(dynamoClient(where), jobTable, systemClock),
     clock: systemClock,
     ttlDays,

@@ -61,6 +61,6 @@ export function storedReply<O extends Op>(row: JobRow | undefined): ReplyOf<O> |
   return reply;
 }
 
-function stageOf(row: JobRow | undefined): { readonly stage?: string } {
+export function stageOf(row: JobRow | undefined): { readonly stage?: string } {
   return row?.stage === undefined ? {} : { stage: row.stage };
 }

@@ -7,7 +7,7 @@ import type { Lane } from "./lane.ts";
 import { nearest } from "./nearest.ts";
 import { encodeReplyTo, isAllowed, readReplyTo } from "./reply-to.ts";
 import type { ReplyTo } from "./reply-to.ts";
-import { isS3Place } from "./s3-place.ts";
+import { s3PlaceOf } from "./s3-place.ts";
 
 /** The request without a model id, in the message or in S3. */
 export type Params =
@@ -238,10 +238,8 @@ function paramsOf(value: Json): Params | undefined {
 }
 
 function paramsRefOf(value: Json): Params | undefined {
-  if (typeof value !== "string") return undefined;
-  // mutant: `""` → `"mutant"`: without a match the other one is empty, and no place.
-  const [, bucket = "", key = ""] = /^s3:\/\/([^/]+)\/(.+)/s.exec(value) ?? [];
-  return isS3Place(bucket, key) ? { kind: "ref", bucket, key } : undefined;
+  const place = typeof value === "string" ? s3PlaceOf(value) : undefined;
+  return place && { kind: "ref", ...place };
 }
 
 function instantOf(value: Json): number | undefined {

@@ -128,10 +128,14 @@ interface ReplyBase {
 export type Reply =
   | (ReplyBase & { readonly ok: true; readonly status: "succeeded"; readonly output: JsonObject })
   | (ReplyBase & { readonly ok: true; readonly status: "succeeded"; readonly outputRef: string })
+  /** Its output was forgotten. */
+  | (ReplyBase & { readonly ok: true; readonly status: "succeeded"; readonly forgottenAtMs: number })
   | (ReplyBase & {
       readonly ok: false;
       readonly status: Exclude<ReplyStatus, "succeeded">;
       readonly error: ReplyError;
+      /** Its metadata were forgotten. */
+      readonly forgottenAtMs?: number;
     });
 
 /** How a job ended; a reply is that, with its story. */

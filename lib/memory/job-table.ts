@@ -43,6 +43,10 @@ const notAnnounced =
   (to: ReplyTo): Clause =>
   (row) =>
     !isAmong(to, row.announced);
+const answeredWith =
+  (reply: string): Clause =>
+  (row) =>
+    row.reply === reply;
 const dueAsSeen =
   (sweepAtMs: number): Clause =>
   (row) =>
@@ -207,6 +211,13 @@ export function createMemoryJobTable(): MemoryJobTable {
     async noteRerun(jobId, seen, reruns) {
       const asSeen: Clause = (row) => JSON.stringify(row.reruns) === JSON.stringify(seen);
       return update(jobId, [exists, asSeen], () => ({ reruns })).kind === "taken";
+    },
+
+    async forget(jobId, seen, left) {
+      return completed(
+        update(jobId, [readable, answeredWith(seen)], () => ({ reply: left })),
+        left,
+      );
     },
 
     replyUnclaimed: async (jobId, ask) => reply(jobId, [(row) => !exists(row)], ask, { contentHash: ask.contentHash }),

@@ -1,8 +1,11 @@
 import { objectBytesMax, outputsPrefix } from "../core/limits.ts";
+import { outputPlaceOf } from "../core/s3-place.ts";
 import type { Objects } from "../ports.ts";
 
 /** Objects in memory, by `bucket/key`. */
 export interface MemoryObjects extends Objects {
+  /** As a client does it that forgets a job. */
+  removeOutput(ref: string): Promise<void>;
   put(bucket: string, key: string, text: string): void;
 }
 
@@ -29,6 +32,11 @@ export function createMemoryObjects(outputBucket = "outputs", bytesMax = objectB
         texts.set(`${path}/${version}.json`, text);
         return `s3://${path}/${version}.json`;
       }
+    },
+
+    async removeOutput(ref) {
+      const { bucket, key } = outputPlaceOf(ref);
+      texts.delete(`${bucket}/${key}`);
     },
   };
 }

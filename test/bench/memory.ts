@@ -12,6 +12,7 @@ import { createJobTable } from "../../lib/aws/job-table.ts";
 import { clientOn } from "../../lib/client/client.ts";
 import type { Job } from "../../lib/client/index.ts";
 import { createOutbox } from "../../lib/client/outbox.ts";
+import { createOutputs } from "../../lib/client/outputs.ts";
 
 const jobs = Number(process.argv[2] ?? 5_000);
 const block = 500;
@@ -24,6 +25,7 @@ try {
   const url = queueUrl(service, "bulk");
   const client = clientOn({
     outbox: createOutbox(service.clients.sqs, service.clients.s3, { rt: url, bg: url, bulk: url }),
+    outputs: createOutputs(service.clients.s3),
     jobs: createJobTable(service.clients.dynamo, outputOf(service, "jobTableName"), systemClock),
     clock: systemClock,
     ttlDays: 1,

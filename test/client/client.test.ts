@@ -27,7 +27,7 @@ describe.each(dynamoEngines)("a client beside %s", async (_name, start) => {
     vi.unstubAllEnvs();
   });
 
-  test("submits, waits, cancels and finds the reply, by names alone", async () => {
+  test("submits, waits, cancels, forgets and finds the reply, by names alone", async () => {
     const [rt, bg, bulk] = await Promise.all([createQueue(fauxqs), createQueue(fauxqs), createQueue(fauxqs)]);
     const [jobTable, bucket] = await Promise.all([createJobTable(dynamo), createBucket(fauxqs)]);
     const client = createClient({ queueUrls: { rt, bg, bulk }, jobTable, bucket, region: "us-east-1" });
@@ -45,5 +45,9 @@ describe.each(dynamoEngines)("a client beside %s", async (_name, start) => {
     const reply = { status: "cancelled", error: { code: "cancelled" } };
     expect(await client.waitForReply(jobId)).toMatchObject({ kind: "replied", reply });
     expect(await client.replies([jobId])).toMatchObject([{ jobId, kind: "replied", reply }]);
+
+    expect(await client.forget(jobId)).toEqual({ kind: "forgotten" });
+    expect(await client.replies([jobId])).toMatchObject([{ reply: { ...reply, forgottenAtMs: expect.any(Number) } }]);
+    expect(await client.forget("nobody's")).toEqual({ kind: "open" });
   });
 });

@@ -2,10 +2,12 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createJobTable as jobTableOn } from "../../lib/aws/job-table.ts";
 import { cancel } from "../../lib/client/cancel.ts";
+import { forget } from "../../lib/client/forget.ts";
 import { replies, waitForReply } from "../../lib/client/wait.ts";
 import { noProgress, verdict } from "../../lib/core/claim.ts";
 import type { Claim, ClaimAsk, Progress } from "../../lib/core/claim.ts";
 import { holdMs } from "../../lib/core/limits.ts";
+import { createMemoryObjects } from "../../lib/memory/objects.ts";
 import type { Clock, JobTable } from "../../lib/ports.ts";
 import { t0 } from "../a.ts";
 import { createJobTable, dynamoEngines, engineForTests, localClient } from "../contract/engines.ts";
@@ -29,7 +31,8 @@ function newClock() {
     jitter: () => 0.5,
     newId: () => "id",
   };
-  return { clock, sleeps, at: (ms: number, act: () => Promise<unknown>) => agenda.push([t0 + ms, act]) };
+  const pass = (ms: number) => void (nowMs += ms);
+  return { clock, sleeps, pass, at: (ms: number, act: () => Promise<unknown>) => agenda.push([t0 + ms, act]) };
 }
 
 const progress: Progress = { ...noProgress, attempts: 1, requests: 1 };
@@ -145,6 +148,81 @@ describe.each(dynamoEngines)("on %s", async (_name, start) => {
     const jobIds = Array.from({ length: 101 }, (_, n) => `j-${n}`);
     await Promise.all(jobIds.map(async (jobId) => finish(await running({ jobId, holder: jobId }))));
     expect((await replies(jobIds, jobs)).map(({ kind }) => kind)).toEqual(jobIds.map(() => "replied"));
+  });
+
+  describe("a job that is forgotten", () => {
+    const objects = createMemoryObjects();
+    const forgetting = (jobId = "j-1", table: JobTable = jobs) => forget(jobId, table, objects, time.clock);
+    const finishWith = (claim: Claim, text: object) =>
+      jobs.complete(claim, { nowMs: t0, reply: JSON.stringify(text), status: "succeeded", ttlS: t0 / 1_000, progress });
+    const left = { jobId: "j-1", ok: true, status: "succeeded", metadata: {}, forgottenAtMs: t0 };
+
+    test("has a reply without output and metadata, which says so", async () => {
+      await finishWith(await running(), { ...reply("j-1"), metadata: { patient: "Ada" } });
+      expect(await forgetting()).toEqual({ kind: "forgotten" });
+      expect(await wait()).toEqual({ kind: "replied", reply: left });
+      expect(await replies(["j-1"], jobs)).toEqual([{ jobId: "j-1", kind: "replied", reply: left }]);
+    });
+
+    test("loses an output that lies apart", async () => {
+      const outputRef = await objects.putOutput("j-1", "Hello, Ada.");
+      await finishWith(await running(), { ...reply("j-1"), output: undefined, outputRef });
+      await forgetting();
+      expect(await objects.get("outputs", outputRef.slice("s3://outputs/".length))).toEqual({ kind: "missing" });
+      expect(await wait()).toEqual({ kind: "replied", reply: left });
+    });
+
+    test("keeps where its output is for as long as S3 does not take it, so that one may begin again", async () => {
+      const outputRef = "s3://outputs/outputs/j-1/0.json";
+      await finishWith(await running(), { ...reply("j-1"), output: undefined, outputRef });
+      const away = { removeOutput: () => Promise.reject(new Error("S3 is away")) };
+      await expect(forget("j-1", jobs, away, time.clock)).rejects.toThrow("S3 is away");
+      expect(await wait()).toMatchObject({ reply: { outputRef } });
+      expect(await forgetting()).toEqual({ kind: "forgotten" });
+    });
+
+    test("is done for every copy of its message, and cannot be cancelled", async () => {
+      await finish(await running());
+      await forgetting();
+      expect(verdict(await jobs.claim(ask()), ask(), t0)).toMatchObject({ kind: "done" });
+      expect(await stop()).toEqual({ kind: "ended", reply: left });
+    });
+
+    test("a second time stays as the first one left it", async () => {
+      await finish(await running());
+      await forgetting();
+      time.pass(1_000);
+      expect(await forgetting()).toEqual({ kind: "forgotten" });
+      expect(await wait()).toEqual({ kind: "replied", reply: left });
+    });
+
+    test("by two at once is forgotten for both", async () => {
+      await finish(await running());
+      const racing: JobTable = {
+        ...jobs,
+        forget: async (...asked) => {
+          await forgetting();
+          time.pass(1);
+          return await jobs.forget(...asked);
+        },
+      };
+      expect(await forgetting("j-1", racing)).toEqual({ kind: "forgotten" });
+    });
+
+    test("must have ended: one that nobody has seen, that runs or that waits is left alone", async () => {
+      expect(await forgetting()).toEqual({ kind: "open" });
+      const claim = await running();
+      expect(await forgetting()).toEqual({ kind: "open", stage: "waiting" });
+      await requeue(claim, t0 + 60_000);
+      expect(await forgetting()).toEqual({ kind: "open", stage: "requeued" });
+      expect(await jobs.read("j-1")).toMatchObject({ state: "queued" });
+    });
+
+    test("gives up aloud where a row of a newer version refuses it", async () => {
+      await finish(await running());
+      const refusing: JobTable = { ...jobs, forget: async () => ({ kind: "lost", row: undefined }) };
+      await expect(forgetting("j-1", refusing)).rejects.toThrow("could not be forgotten");
+    });
   });
 
   describe("a cancel", () => {

@@ -457,6 +457,61 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
     });
   });
 
+  describe("a reply that is forgotten", () => {
+    const left = '{"ok":true,"forgottenAtMs":1}';
+    const forget = (seen = completeAsk.reply) => jobs.forget(jobId, seen, left);
+
+    test("leaves what is left of it, and all else as it was: its job is done, and owes what it owed", async () => {
+      await jobs.complete(await claimed(), completeAsk);
+      await jobs.deferAnnouncement(jobId, toQueue, t0 + 1);
+      const before = await jobs.read(jobId);
+      expect(await forget()).toEqual({ kind: "stored" });
+      expect(await jobs.read(jobId)).toEqual({ ...before, reply: left });
+      expect(await claim({ holder: "holder-2", nowMs: lapsesAtMs + 1 })).toMatchObject({
+        kind: "done",
+        row: { reply: left, unannounced: [toQueue] },
+      });
+      expect(await claim({ contentHash: "h-2" })).toEqual({ kind: "conflict" });
+    });
+
+    test("is still a final reply: no other takes its place", async () => {
+      await jobs.complete(await claimed(), completeAsk);
+      await forget();
+      const before = await jobs.read(jobId);
+      expect(await jobs.storeReply(jobId, unstored)).toEqual({ kind: "lost", row: before });
+      expect(await jobs.replyUnlessRunning(jobId, cancelReply)).toEqual({ kind: "lost", row: before });
+      expect(await jobs.read(jobId)).toEqual(before);
+    });
+
+    test("is believed when the answer to it was lost", async () => {
+      await jobs.complete(await claimed(), completeAsk);
+      loseNextAnswer();
+      expect(await forget()).toEqual({ kind: "stored" });
+    });
+
+    test("is the one that was seen: another, none, and one of a newer format stay as they are", async () => {
+      expect(await forget()).toEqual({ kind: "lost", row: undefined });
+      const mine = await claimed();
+      expect(await forget()).toEqual({ kind: "lost", row: a.row({ jobId }) });
+      await jobs.complete(mine, completeAsk);
+      const before = await jobs.read(jobId);
+      expect(await forget("another")).toEqual({ kind: "lost", row: before });
+      jobId = `${jobId}-newer`;
+      await put({ jobId, format: 2, state: "ended", reply: completeAsk.reply });
+      const newer = await jobs.read(jobId);
+      expect(await forget()).toEqual({ kind: "lost", row: newer });
+      expect(await jobs.read(jobId)).toEqual(newer);
+    });
+
+    test("may have been as big as a row takes", async () => {
+      const reply = JSON.stringify({ output: "ü€😀".repeat(35_000) });
+      expect(Buffer.byteLength(reply)).toBeGreaterThan(300_000);
+      await jobs.complete(await claimed(), { ...completeAsk, reply });
+      expect(await forget(reply)).toEqual({ kind: "stored" });
+      expect((await jobs.read(jobId))?.reply).toBe(left);
+    });
+  });
+
   describe("a release", () => {
     test("is counted without a claim, from the first on", async () => {
       expect(await jobs.countRelease(releaseAsk())).toMatchObject({
@@ -496,7 +551,17 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
   test("a late copy of a request that went through changes nothing, whatever happened since", async () => {
     let runs = 0;
     const step = fc.record({
-      verb: fc.constantFrom("claim", "extend", "giveBack", "complete", "release", "askCancel", "cancel", "storeReply"),
+      verb: fc.constantFrom(
+        "claim",
+        "extend",
+        "giveBack",
+        "complete",
+        "release",
+        "askCancel",
+        "cancel",
+        "storeReply",
+        "forget",
+      ),
       worker: fc.integer({ min: 0, max: 2 }),
       afterMs: fc.constantFrom(1, 900, 10_000, holdMs + claimGraceMs + 1),
       replay: fc.nat(),
@@ -513,6 +578,7 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
           const mine = claims[worker] ?? { jobId: id, holder: "nobody", fence: 0 };
           const stage = { stage: `stage-${index}`, stageAtMs: at };
           const reply = { ...completeAsk, nowMs: at, reply: `reply-${index}` };
+          const seen = (await jobs.read(id))?.reply ?? "";
           const send = {
             claim: () => jobs.claim(a.claimAsk({ jobId: id, nowMs: at, holder: `holder-${index}` })),
             extend: () => jobs.extend(mine, { nowMs: at, heldUntilMs: at + holdMs, stage }),
@@ -522,6 +588,7 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
             askCancel: () => jobs.askCancel(id, at),
             cancel: () => jobs.replyUnlessRunning(id, reply),
             storeReply: () => jobs.storeReply(id, { ...reply, contentHash: "h-1" }),
+            forget: () => jobs.forget(id, seen, `left-${index}`),
           }[verb];
           const answer = await send();
           if (verb === "claim" && answer.kind === "taken") claims[worker] = claimOn(answer.row);
@@ -560,6 +627,8 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
       expect(await wire(() => jobs.storeReply(jobId, { ...unstored, reply: "another" }))).toEqual(refused);
       expect(await wire(() => jobs.markAnnounced(jobId, toQueue))).toEqual(["UpdateItem"]);
       expect(await wire(() => jobs.deferAnnouncement(jobId, toToken, t0))).toEqual(["UpdateItem"]);
+      expect(await wire(() => jobs.forget(jobId, completeAsk.reply, "left"))).toEqual(["UpdateItem"]);
+      expect(await wire(() => jobs.forget(jobId, "another", "left"))).toEqual(refused);
       expect(await wire(() => jobs.read(jobId))).toEqual(["GetItem"]);
       expect(await wire(() => jobs.readMany(Array.from({ length: 101 }, (_, index) => `${index}`)))).toEqual([
         "BatchGetItem",

@@ -3,6 +3,7 @@ import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { startFauxqs } from "../../infra/local/engines.ts";
 import { s3Client } from "../../lib/aws/clients.ts";
 import { createObjects } from "../../lib/aws/objects.ts";
+import { createOutputs } from "../../lib/client/outputs.ts";
 import { createMemoryObjects } from "../../lib/memory/objects.ts";
 import { createBucket, engineForTests, localClient } from "./engines.ts";
 
@@ -15,6 +16,7 @@ const openings = [
       const objects = createMemoryObjects("outputs", bytesMax);
       return {
         objects,
+        outputs: objects,
         bucket: "outputs",
         put: async (key: string, text: string) => {
           objects.put("outputs", key, text);
@@ -30,6 +32,7 @@ const openings = [
       const s3 = s3Client(localClient(endpoint));
       return {
         objects: createObjects(s3, bucket, bytesMax),
+        outputs: createOutputs(s3),
         bucket,
         put: async (Key: string, Body: string) => {
           await s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body }));
@@ -40,7 +43,7 @@ const openings = [
 ] as const;
 
 describe.each(openings)("objects %s", async (_name, open) => {
-  const { objects, bucket, put } = await open();
+  const { objects, outputs, bucket, put } = await open();
   const read = async (ref: string) => {
     const [, key = ""] = ref.split(`s3://${bucket}/`);
     return objects.get(bucket, key);
@@ -74,6 +77,21 @@ describe.each(openings)("objects %s", async (_name, open) => {
     expect(zombies).not.toBe(first);
     expect(await objects.putOutput("job", "first")).toBe(first);
     expect(await read(first)).toEqual({ kind: "found", text: "first" });
+  });
+
+  test("are removed by a client, by the reference of an output, however often, each by itself", async () => {
+    const [first, second] = [await objects.putOutput("job", "first"), await objects.putOutput("job", "second")];
+    await outputs.removeOutput(first);
+    await outputs.removeOutput(first);
+    expect(await read(first)).toEqual({ kind: "missing" });
+    expect(await read(second)).toEqual({ kind: "found", text: "second" });
+  });
+
+  test("that are no outputs are not removed, whatever a reply says", async () => {
+    await put("params/most.json", "{}");
+    for (const ref of [`s3://${bucket}/params/most.json`, "outputs/job/0.json", `s3://${bucket}/outputs`])
+      await expect(outputs.removeOutput(ref)).rejects.toThrow("no object under outputs/");
+    expect(await objects.get(bucket, "params/most.json")).toHaveProperty("kind", "found");
   });
 });
 

@@ -8,7 +8,7 @@ import type { SluiceProps } from "../../infra/sluice-props.ts";
 import { of, rightsOf } from "./one-function.ts";
 import { Template, config, findings, smallEntry, stack } from "./synth.ts";
 
-type Granting = "grantSubmit" | "grantReadReplies" | "grantCancel";
+type Granting = "grantSubmit" | "grantReadReplies" | "grantCancel" | "grantForget";
 
 /** What somebody may do who was granted that, and what cdk-nag says. */
 function granted(grants: readonly Granting[], more: (theirs: Stack) => Partial<SluiceProps> = () => ({})) {
@@ -32,15 +32,15 @@ describe("a grant gives what the client's verb does, and no more", () => {
     ["grantSubmit", [`SendMessage: [${laneQueues.toSorted().join(",")}]`, `PutObject: ${inBucket("params")}`]],
     ["grantReadReplies", [`BatchGetItem GetItem: ${jobTable}`, `GetObject: ${inBucket("outputs")}`]],
     ["grantCancel", [`GetItem UpdateItem: ${jobTable}`]],
+    ["grantForget", [`GetItem UpdateItem: ${jobTable}`, `DeleteObject: ${inBucket("outputs")}`]],
   ])("%s", (grant, rights) => expect(granted([grant])).toEqual({ rights, found: [] }));
 
+  const tableKey = `Decrypt DescribeKey Encrypt GenerateDataKey GenerateDataKeyWithoutPlaintext ReEncryptFrom ReEncryptTo: ${key}`;
   test.each<[grant: Granting, rights: string]>([
     ["grantSubmit", `Decrypt GenerateDataKey: ${key}`],
     ["grantReadReplies", `Decrypt DescribeKey: ${key}`],
-    [
-      "grantCancel",
-      `Decrypt DescribeKey Encrypt GenerateDataKey GenerateDataKeyWithoutPlaintext ReEncryptFrom ReEncryptTo: ${key}`,
-    ],
+    ["grantCancel", tableKey],
+    ["grantForget", tableKey],
   ])("%s, under a key, with the key", (grant, rights) => {
     const { rights: all, found } = granted([grant], underKey);
     expect(all.filter((right) => right.endsWith(key))).toEqual([rights]);

@@ -14,6 +14,7 @@ import { systemClock } from "../../lib/aws/clock.ts";
 import { createJobTable } from "../../lib/aws/job-table.ts";
 import { clientOn } from "../../lib/client/client.ts";
 import { createOutbox } from "../../lib/client/outbox.ts";
+import { createOutputs } from "../../lib/client/outputs.ts";
 import type { Reply } from "../../lib/core/reply.ts";
 
 /** A wire that can be cut: what was under way is lost, and nobody gets through. */
@@ -70,6 +71,7 @@ test("every answer that Bedrock gave while DynamoDB was away is stored afterward
   const outbox = createOutbox(service.clients.sqs, service.clients.s3, urls);
   const client = clientOn({
     outbox,
+    outputs: createOutputs(service.clients.s3),
     jobs,
     clock: systemClock,
     ttlDays: 7,

@@ -1,5 +1,6 @@
 /** Who waits for a reply is told of it: after it is stored, once if all goes well, and never at the cost of a second run. */
 import { describe, expect, test } from "vitest";
+import { forget } from "../../lib/client/forget.ts";
 import type { Config } from "../../lib/core/config.ts";
 import { announceRetryMs } from "../../lib/core/limits.ts";
 import type { ReplyTo } from "../../lib/core/reply-to.ts";
@@ -70,6 +71,22 @@ describe("who waits for a reply", () => {
     for (let copies = 0; copies < 3; copies += 1) service.send(to("done"));
     await service.drain();
     expect(told(service)).toEqual([url("done")]);
+  });
+
+  test("of a job whose content was forgotten is told what is left", async () => {
+    const service = announcing();
+    service.send({ metadata: { patient: "Ada" } });
+    await service.drain();
+    await forget("j-1", service.world.jobs, service.world.objects, service.world.clock);
+    service.send({ metadata: { patient: "Ada" }, ...to("done") });
+    await service.drain();
+    expect(service.world.announcer.sent).toEqual([{ to: queue("done"), reply: stored(service) }]);
+    expect(JSON.parse(stored(service) ?? "")).toMatchObject({
+      ok: true,
+      metadata: {},
+      forgottenAtMs: expect.any(Number),
+    });
+    expect(asked(service)).toBe(1);
   });
 
   test("at another place than the first is told the reply that stands", async () => {

@@ -1,0 +1,32 @@
+import { isObject, parseJson } from "./json.ts";
+
+/** What is to be done to forget a finished job's content. */
+export type Forgetting =
+  /** It was done before. */
+  | { readonly kind: "forgotten" }
+  | {
+      readonly kind: "to-forget";
+      /** The reply without its content, as JSON text. */
+      readonly left: string;
+      /** Where its output is, if that is apart. */
+      readonly outputRef?: string;
+    };
+
+/**
+ * Output and metadata are content; that the job ended, when, how and at what cost is not, nor is the error of one that
+ * failed. What this code does not know may be content, and is left out. `reply`: its JSON text as stored.
+ * @throws Error for a reply that is no JSON.
+ */
+export function forgetting(reply: string, nowMs: number): Forgetting {
+  const stored = parseJson(reply);
+  if (!isObject(stored))
+    throw new Error("the stored reply is no JSON object, so that nobody can tell what is left of it");
+  if (stored["forgottenAtMs"] !== undefined) return { kind: "forgotten" };
+  const { jobId, ok, status, error, meta, outputRef } = stored;
+  const left = { jobId, ok, status, error, meta, metadata: {}, forgottenAtMs: nowMs };
+  return {
+    kind: "to-forget",
+    left: JSON.stringify(left),
+    ...(typeof outputRef === "string" ? { outputRef } : {}),
+  };
+}
