@@ -2,7 +2,7 @@ import { Duration, Validations } from "aws-cdk-lib";
 import type { RemovalPolicy } from "aws-cdk-lib";
 import type { ISecurityGroup, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
 import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { Architecture, Function, LoggingFormat, RecursiveLoop, Runtime } from "aws-cdk-lib/aws-lambda";
+import { Architecture, Function, LoggingFormat, RecursiveLoop, Runtime, Tracing } from "aws-cdk-lib/aws-lambda";
 import type { Alias, Code } from "aws-cdk-lib/aws-lambda";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
@@ -20,6 +20,8 @@ export interface FunctionProps {
   readonly network?: Network | undefined;
   /** Default: Lambda stops a loop of messages after some 16 rounds. */
   readonly recursiveLoop?: RecursiveLoop | undefined;
+  /** Default: no traces. */
+  readonly tracing?: Tracing | undefined;
   /** At least the maximum concurrencies of the queues that feed it, added up. */
   readonly reservedConcurrency?: number | undefined;
 }
@@ -51,7 +53,7 @@ export class LiveFunction extends Construct {
   constructor(scope: Construct, id: string, props: LiveFunctionProps) {
     super(scope, id);
     const { code, description, environment, removalPolicy, network } = props;
-    const { recursiveLoop = RecursiveLoop.TERMINATE, reservedConcurrency } = props;
+    const { recursiveLoop = RecursiveLoop.TERMINATE, reservedConcurrency, tracing } = props;
 
     const logGroup = new LogGroup(this, "Logs", { retention: props.logRetention, removalPolicy });
     // A role of our own: the one CDK makes carries AWS's managed policy, which may log anywhere.
@@ -73,9 +75,15 @@ export class LiveFunction extends Construct {
       loggingFormat: LoggingFormat.JSON,
       environment,
       recursiveLoop,
+      ...(tracing === undefined ? {} : { tracing }),
       ...network,
       ...(reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: reservedConcurrency }),
     });
+    if (tracing === Tracing.ACTIVE)
+      Validations.of(this.role).acknowledge({
+        id: "AwsSolutions-IAM5[Resource::*]",
+        reason: "X-Ray takes segments, and telemetry of them, by no resource.",
+      });
     this.alias = this.function.addAlias("live");
     this.node.addValidation({ validate: () => tooFewReserved(reservedConcurrency, this.fedMax) });
   }

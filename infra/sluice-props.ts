@@ -2,7 +2,7 @@ import type { RemovalPolicy } from "aws-cdk-lib";
 import type { IBaseDeploymentConfig } from "aws-cdk-lib/aws-codedeploy";
 import type { ISecurityGroup, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
 import type { IKey } from "aws-cdk-lib/aws-kms";
-import type { RecursiveLoop } from "aws-cdk-lib/aws-lambda";
+import type { RecursiveLoop, Tracing } from "aws-cdk-lib/aws-lambda";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
@@ -51,6 +51,8 @@ export interface SluiceProps {
   readonly reservedConcurrency?: Partial<Readonly<Record<Lane | Exclude<FunctionName, "worker">, number>>>;
   /** Default TERMINATE: Lambda cuts a job that submits a job that submits … at some 16. ALLOW is for agents that mean it. */
   readonly recursiveLoop?: RecursiveLoop;
+  /** X-Ray. Default: none. ACTIVE records each invocation that its sampling chooses; X-Ray charges for it. */
+  readonly tracing?: Tracing;
   /** The source file of a function, where it is one of your own; default `functions/<name>.ts`. */
   readonly entryOf?: (name: FunctionName) => string;
 }

@@ -104,7 +104,8 @@ export class Sluice extends Construct {
       SLUICE_PARKED_QUEUE_URL: this.parked.queue.queueUrl,
       SLUICE_BUCKET: this.replies.bucket.bucketName,
     };
-    const common = { environment, logRetention, removalPolicy, recursiveLoop, network: this.networkOf(props) };
+    const { tracing } = props;
+    const common = { environment, logRetention, removalPolicy, recursiveLoop, tracing, network: this.networkOf(props) };
     const workerCommon = {
       ...common,
       code: codeOf("worker"),

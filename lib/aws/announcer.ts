@@ -1,7 +1,8 @@
 import { SendMessageCommand } from "@aws-sdk/client-sqs";
-import type { SQSClient } from "@aws-sdk/client-sqs";
+import type { SendMessageCommandInput, SQSClient } from "@aws-sdk/client-sqs";
 import { sqsJson } from "../core/json.ts";
 import { busPlaceOf, queueNameOf, topicPlaceOf } from "../core/reply-to.ts";
+import { traceOfReply } from "../core/trace.ts";
 import type { Announcer } from "../ports.ts";
 import type { Where } from "./clients.ts";
 
@@ -24,13 +25,17 @@ export function createAnnouncer(sqsIn: (region: string | undefined) => SQSClient
     async announce(to, reply) {
       switch (to.kind) {
         case "sqs": {
-          const message = new SendMessageCommand({ QueueUrl: to.queueUrl, MessageBody: sqsJson(reply) });
+          const message = new SendMessageCommand({
+            QueueUrl: to.queueUrl,
+            MessageBody: sqsJson(reply),
+            ...systemAttributes(traceOfReply(reply, ownTrace())),
+          });
           await queuesIn(queueNameOf(to.queueUrl)?.region).send(message);
           return "sent";
         }
         case "eventBus": {
           const buses = await busesIn(busPlaceOf(to.name)?.region);
-          await buses.put(to.name, reply);
+          await buses.put(to.name, reply, traceOfReply(reply, ownTrace()));
           return "sent";
         }
         case "sns": {
@@ -49,6 +54,16 @@ export function createAnnouncer(sqsIn: (region: string | undefined) => SQSClient
       return tasks.beat(token);
     },
   };
+}
+
+/** Lambda's, of the invocation that is running: the SDK would send nothing else. */
+function ownTrace(): string | undefined {
+  return process.env["_X_AMZN_TRACE_ID"];
+}
+
+function systemAttributes(trace: string | undefined): Pick<SendMessageCommandInput, "MessageSystemAttributes"> {
+  if (trace === undefined) return {};
+  return { MessageSystemAttributes: { AWSTraceHeader: { DataType: "String", StringValue: trace } } };
 }
 
 function oncePerRegion<Client>(open: (region: string | undefined) => Client): (region: string | undefined) => Client {

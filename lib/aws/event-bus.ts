@@ -7,10 +7,14 @@ import type { Where } from "./clients.ts";
 export function createEventBuses(where: Where) {
   const client = new EventBridgeClient({ ...where, ...withTimeout(3_000) });
   return {
-    async put(EventBusName: string, reply: string): Promise<void> {
+    async put(EventBusName: string, reply: string, trace?: string): Promise<void> {
       const { source: Source, detailType: DetailType, detail: Detail } = eventOf(reply);
       const { FailedEntryCount = 0, Entries = [] } = await client.send(
-        new PutEventsCommand({ Entries: [{ EventBusName, Source, DetailType, Detail }] }),
+        new PutEventsCommand({
+          Entries: [
+            { EventBusName, Source, DetailType, Detail, ...(trace === undefined ? {} : { TraceHeader: trace }) },
+          ],
+        }),
       );
       if (FailedEntryCount === 0) return;
       const { ErrorCode = "FailedEntry" } = Entries[0] ?? {};

@@ -76,6 +76,8 @@ export interface ReplyMeta {
   readonly steps: readonly StepReport[];
   readonly worker: string;
   readonly workerVersion: string;
+  /** X-Ray's header of the message, if it had one. */
+  readonly trace?: string;
 }
 
 /** Of a job that no worker has run. */

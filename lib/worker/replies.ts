@@ -7,6 +7,7 @@ import type { Tags } from "../core/noted.ts";
 import type { Step } from "../core/plan.ts";
 import { endingOf, noMeta, replyOf } from "../core/reply.ts";
 import type { Ending, Reply, ReplyError, ReplyMeta } from "../core/reply.ts";
+import { traceOf } from "../core/trace.ts";
 import type { Settlement } from "../core/settlement.ts";
 import type { World } from "../ports.ts";
 import type { Worker } from "./invocation.ts";
@@ -41,6 +42,7 @@ export function invalidEnvelope(worker: Worker, delivery: Delivery, jobId: strin
     totalMs: waitedMs,
     worker: worker.name,
     workerVersion: worker.version,
+    ...traced(delivery),
   };
   return replyOf({ jobId, metadata: {} }, { kind: "failed", error: endings.invalidEnvelope(fault) }, meta);
 }
@@ -77,5 +79,11 @@ function metaOf(run: Run, step: Step | undefined): ReplyMeta {
     steps: run.steps,
     worker: name,
     workerVersion: version,
+    ...traced(delivery),
   };
+}
+
+function traced({ traceHeader }: Delivery): Pick<ReplyMeta, "trace"> {
+  const trace = traceOf(traceHeader);
+  return trace === undefined ? {} : { trace };
 }

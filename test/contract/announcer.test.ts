@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { CreateTopicCommand, SNSClient, SubscribeCommand } from "@aws-sdk/client-sns";
 import { DeleteMessageCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startFauxqs } from "../../infra/local/engines.ts";
 import { createAnnouncer } from "../../lib/aws/announcer.ts";
 import { sqsClient } from "../../lib/aws/clients.ts";
@@ -200,6 +200,35 @@ test("an announcement goes to the region that its destination names", async () =
   const topicArn = "arn:aws:sns:eu-west-1:123456789012:done";
   await expect(announcer.announce({ kind: "sns", topicArn }, text(ok))).rejects.toBeInstanceOf(Error); // no topics here
   expect(services.scopes.at(-1)).toContain("/eu-west-1/sns/");
+});
+
+describe("the trace of a job", () => {
+  const trace = "Root=1-5e1b4151-5ac6c58f5b5daa6532e4d5f7;Parent=53995c3f42cd8ad8;Sampled=1";
+  const traced = text({ ...ok, meta: { trace } });
+  const lineage = "Lineage=25:a87bd80c:1";
+  beforeEach(() => vi.stubEnv("_X_AMZN_TRACE_ID", `Root=1-00000000-000000000000000000000000;${lineage}`));
+  afterEach(() => vi.unstubAllEnvs());
+
+  test("goes with an event", async () => {
+    const { services, announcer } = await onServices();
+    await announcer.announce({ kind: "eventBus", name: "default" }, traced);
+    expect(services.calls.at(-1)?.input["Entries"]).toMatchObject([{ TraceHeader: `${trace};${lineage}` }]);
+  });
+
+  test("goes with a message to a queue, beside its body", async () => {
+    const { services } = await onServices();
+    const announcer = createAnnouncer(() => sqsClient(localClient(services.endpoint)));
+    const queueUrl = "https://sqs.us-east-1.amazonaws.com/123456789012/replies";
+    await announcer.announce({ kind: "sqs", queueUrl }, traced);
+    expect(services.calls.at(-1)).toMatchObject({
+      operation: "SendMessage",
+      input: {
+        MessageSystemAttributes: { AWSTraceHeader: { DataType: "String", StringValue: `${trace};${lineage}` } },
+      },
+    });
+    await announcer.announce({ kind: "sqs", queueUrl }, text(ok));
+    expect(services.calls.at(-1)?.input).not.toHaveProperty("MessageSystemAttributes");
+  });
 });
 
 describe("who is told, and says nothing,", () => {

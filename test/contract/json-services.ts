@@ -1,7 +1,8 @@
 /**
- * EventBridge and Step Functions as far as announcements go, for which there is no engine: AWS's JSON protocol over HTTP,
+ * EventBridge and Step Functions as far as announcements go, for which there is no engine, and what of SQS the engine has not: AWS's JSON protocol over HTTP,
  * the limits of its API reference, and its errors in its own words. What they took is on record.
  */
+import { hash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
@@ -69,6 +70,8 @@ function answer(services: Omit<JsonServices, keyof Engine>, { operation, input }
   switch (operation) {
     case "PutEvents":
       return putEvents(services, input);
+    case "SendMessage":
+      return { body: { MessageId: "m-1", MD5OfMessageBody: hash("md5", textOf(input["MessageBody"])) } };
     case "SendTaskSuccess":
       return tooLong(input, "output", 262_144) ?? endTask(services, input);
     case "SendTaskFailure":

@@ -2,7 +2,7 @@ import { AttributeType, ProjectionType, Table, TableV2 } from "aws-cdk-lib/aws-d
 import type { TableProps } from "aws-cdk-lib/aws-dynamodb";
 import { Vpc } from "aws-cdk-lib/aws-ec2";
 import { Key } from "aws-cdk-lib/aws-kms";
-import { RecursiveLoop } from "aws-cdk-lib/aws-lambda";
+import { RecursiveLoop, Tracing } from "aws-cdk-lib/aws-lambda";
 import { Topic } from "aws-cdk-lib/aws-sns";
 import type { Stack } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
@@ -202,4 +202,18 @@ test("the topic of the alarms is known to whoever makes them", () => {
   const theirs = stack();
   const alarmTopic = new Topic(theirs, "Alarms");
   expect(within(theirs, { alarmTopic }).alarmTopic).toBe(alarmTopic);
+});
+
+test("traces are X-Ray's on request: each function may send them, and nothing else is new", () => {
+  const theirs = stack();
+  within(theirs, { tracing: Tracing.ACTIVE });
+  const built = Template.fromStack(theirs);
+  for (const { TracingConfig } of only(built, "AWS::Lambda::Function"))
+    expect(TracingConfig).toEqual({ Mode: "Active" });
+  const policies = Object.entries(built.findResources("AWS::IAM::Policy"));
+  const rights = policies.flatMap(([id, { Properties: properties }]) => rightsOf({ id, properties }));
+  expect(rights.filter((right) => right.endsWith(': "*"'))).toEqual(
+    Array.from({ length: 6 }, () => 'PutTelemetryRecords PutTraceSegments: "*"'),
+  );
+  expect(findings(theirs)).toEqual([]);
 });
