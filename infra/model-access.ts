@@ -20,7 +20,7 @@ const lookUps: Readonly<Record<"inference-profile" | OwnModel, readonly string[]
 };
 
 /** https://docs.aws.amazon.com/bedrock/latest/userguide/inference-profiles-support.html */
-const usDestinations = ["us-east-1", "us-east-2", "us-west-2"];
+export const usDestinations: readonly string[] = ["us-east-1", "us-east-2", "us-west-2"];
 
 /** A target, with the name of its step for messages. */
 type Place = TargetConfig & { readonly step: string };

@@ -1,37 +1,79 @@
-/** Calls of services whose SDK this repository does without. MiniStack believes the name of its own key unsigned. */
-import type { Ministack } from "./ministack.ts";
+/** Calls of services whose SDK this repository does without. */
+import { signed } from "./signature.ts";
+import type { Keys } from "./signature.ts";
+
+export interface Request {
+  readonly service: string;
+  /** Default: the service's own in the region. */
+  readonly host?: string;
+  readonly method?: "GET" | "POST";
+  /** Each of its parts percent-encoded. */
+  readonly path?: string;
+  readonly body?: string;
+  /** Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An AWS that is called with signed requests: the real one, or whatever stands in for it. */
+export interface Caller {
+  readonly region: string;
+  /** The text of the answer. @throws Refused */
+  send(request: Request): Promise<string>;
+}
+
+/** What a service answered instead of doing what it was asked for. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  readonly status: number;
+
+  constructor(service: string, status: number, text: string) {
+    super(`${service} answered ${status}: ${text.slice(0, 1_000)}`);
+    this.status = status;
+  }
+}
+
+const callMsMax = 60_000;
+
+/** `endpoint`: where all services are, if that is not AWS. */
+export function callerOf(region: string, keysOf: () => Promise<Keys>, endpoint?: string): Caller {
+  return {
+    region,
+    async send({ service, method = "POST", path = "/", body = "", headers = {}, ...request }) {
+      const base = endpoint ?? `https://${request.host ?? `${service}.${region}.amazonaws.com`}`;
+      const at = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, "");
+      const unsigned = { method, host: new URL(base).host, path, body, headers };
+      const response = await fetch(`${base}${path}`, {
+        method,
+        headers: signed(unsigned, { region, service, at }, await keysOf()),
+        signal: AbortSignal.timeout(callMsMax),
+        ...(method === "GET" ? {} : { body }),
+      });
+      const text = await response.text();
+      if (!response.ok || response.headers.has("x-amz-function-error"))
+        throw new Refused(service, response.status, text);
+      return text;
+    },
+  };
+}
 
 /** A service that speaks the Query protocol: its answer is XML. */
 export async function query(
-  aws: Ministack,
+  aws: Caller,
   service: string,
   parameters: Readonly<Record<string, string>>,
 ): Promise<string> {
-  return await send(aws, service, "/", new URLSearchParams(parameters), {});
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  return await aws.send({ service, headers, body: new URLSearchParams(parameters).toString() });
 }
 
 /** One that speaks JSON. */
-export async function json<Answer>(aws: Ministack, service: string, target: string, body: object): Promise<Answer> {
+export async function json<Answer>(aws: Caller, service: string, target: string, body: object): Promise<Answer> {
   const headers = { "content-type": "application/x-amz-json-1.1", "x-amz-target": target };
-  return JSON.parse(await send(aws, service, "/", JSON.stringify(body), headers));
+  return JSON.parse(await aws.send({ service, headers, body: JSON.stringify(body) }));
 }
 
 /** @throws what the function threw. */
-export async function invoke(aws: Ministack, name: string): Promise<void> {
-  await send(aws, "lambda", `/2015-03-31/functions/${name}/invocations`, "{}", {});
-}
-
-async function send(
-  aws: Ministack,
-  service: string,
-  path: string,
-  body: string | URLSearchParams,
-  more: Readonly<Record<string, string>>,
-): Promise<string> {
-  const credential = `${aws.env["AWS_ACCESS_KEY_ID"]}/20260101/${aws.env["AWS_REGION"]}/${service}/aws4_request`;
-  const authorization = `AWS4-HMAC-SHA256 Credential=${credential}, SignedHeaders=host, Signature=0`;
-  const response = await fetch(`${aws.endpoint}${path}`, { method: "POST", headers: { authorization, ...more }, body });
-  const text = await response.text();
-  if (!response.ok || response.headers.has("x-amz-function-error")) throw new Error(`${service}: ${text}`);
-  return text;
+export async function invoke(aws: Caller, name: string): Promise<void> {
+  const path = `/2015-03-31/functions/${encodeURIComponent(name)}/invocations`;
+  await aws.send({ service: "lambda", path, body: "{}" });
 }

@@ -5,10 +5,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { sqsClient } from "../../lib/aws/clients.ts";
 import { createClient } from "../../lib/client/index.ts";
-import type { Client } from "../../lib/client/index.ts";
+import type { Client, Waited } from "../../lib/client/index.ts";
+import type { Op } from "../../lib/core/config.ts";
 import { json, query } from "./call.ts";
-import type { Outputs } from "./deployment.ts";
-import type { Ministack } from "./ministack.ts";
+import type { Caller } from "./call.ts";
+import type { Place } from "./place.ts";
+
+/** What a stack says of itself. */
+export type Outputs = Readonly<Record<string, string>>;
+
+/** One deployment of `app.ts`, on AWS or on what stands in for it. */
+export interface Deployment {
+  readonly place: Place;
+  readonly outputs: Outputs;
+  readonly client: Client;
+  readonly aws: Caller;
+  /** Of its API's only method. */
+  readonly api: { readonly host?: string; readonly path: string };
+}
 
 export function clientOf(outputs: Outputs): Client {
   const {
@@ -21,6 +35,17 @@ export function clientOf(outputs: Outputs): Client {
   return createClient({ queueUrls: { rt, bg, bulk }, jobTable, bucket });
 }
 
+/** A reader on a busy machine looks again. */
+export async function replyOf(client: Client, jobId: string): Promise<Waited<Op>> {
+  for (;;) {
+    try {
+      return await client.waitForReply(jobId, { timeoutMs: 120_000 });
+    } catch (error) {
+      if (!(error instanceof Error) || error.name !== "TimeoutError") throw error;
+    }
+  }
+}
+
 export interface Resource {
   readonly id: string;
   readonly physicalId: string;
@@ -28,18 +53,30 @@ export interface Resource {
 }
 
 /** What the stack is made of. */
-export async function resourcesOf(aws: Ministack): Promise<readonly Resource[]> {
-  const Version = "2010-05-15";
-  const xml = await query(aws, "cloudformation", { Action: "DescribeStackResources", Version, StackName: "Sluice" });
-  return [...xml.matchAll(/<member>(.*?)<\/member>/gs)].map(([, member = ""]) => {
-    const textOf = (name: string) => new RegExp(`<${name}>(.*?)</${name}>`).exec(member)?.[1] ?? "";
-    return { id: textOf("LogicalResourceId"), physicalId: textOf("PhysicalResourceId"), type: textOf("ResourceType") };
-  });
+export async function resourcesOf(aws: Caller, StackName: string): Promise<readonly Resource[]> {
+  const asked = { Action: "ListStackResources", Version: "2010-05-15", StackName };
+  const resources: Resource[] = [];
+  let NextToken: string | undefined = "";
+  while (NextToken !== undefined) {
+    const xml = await query(aws, "cloudformation", NextToken === "" ? asked : { ...asked, NextToken });
+    for (const [, member = ""] of xml.matchAll(/<member>(.*?)<\/member>/gs)) {
+      const [id = "", physicalId = "", type = ""] = ["LogicalResourceId", "PhysicalResourceId", "ResourceType"].map(
+        (name) => textIn(member, name),
+      );
+      resources.push({ id, physicalId, type });
+    }
+    NextToken = textIn(xml, "NextToken");
+  }
+  return resources;
+}
+
+function textIn(xml: string, element: string): string | undefined {
+  return new RegExp(`<${element}>(.*?)</${element}>`).exec(xml)?.[1];
 }
 
 /** The one resource of a type whose logical id begins so. */
-export async function nameOf(aws: Ministack, type: string, id: string): Promise<string> {
-  const all = await resourcesOf(aws);
+export async function nameOf(aws: Caller, stack: string, type: string, id: string): Promise<string> {
+  const all = await resourcesOf(aws, stack);
   const [found, ...others] = all.filter((resource) => resource.type === type && resource.id.startsWith(id));
   if (found === undefined || others.length > 0) throw new Error(`no resource, or several: ${type} ${id}`);
   return found.physicalId;
@@ -47,8 +84,9 @@ export async function nameOf(aws: Ministack, type: string, id: string): Promise<
 
 /** The first message for which this holds; it stays in its queue, for whoever else looks. */
 export async function messageIn(queueUrl: string, holds: (message: Message) => boolean): Promise<Message> {
+  const sqs = sqsClient();
   for (;;) {
-    const { Messages = [] } = await sqsClient().send(
+    const { Messages = [] } = await sqs.send(
       new ReceiveMessageCommand({
         QueueUrl: queueUrl,
         MaxNumberOfMessages: 10,
@@ -63,8 +101,8 @@ export async function messageIn(queueUrl: string, holds: (message: Message) => b
 }
 
 /** The lines that a function has written to its log group, oldest first. */
-export async function linesOf(aws: Ministack, id: string): Promise<readonly Record<string, unknown>[]> {
-  const logGroupName = await nameOf(aws, "AWS::Logs::LogGroup", id);
+export async function linesOf(aws: Caller, stack: string, id: string): Promise<readonly Record<string, unknown>[]> {
+  const logGroupName = await nameOf(aws, stack, "AWS::Logs::LogGroup", id);
   const { events } = await json<{ readonly events: readonly { readonly message: string }[] }>(
     aws,
     "logs",

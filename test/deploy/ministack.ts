@@ -13,13 +13,21 @@ import { promisify } from "node:util";
 
 import { freePort } from "../../infra/local/engines.ts";
 import { familyOf, isAlive } from "../local/process.ts";
+import { callerOf } from "./call.ts";
+import type { Caller } from "./call.ts";
+import type { Deploying } from "./deployment.ts";
+import { mendTemplate } from "./mend.ts";
+import type { Place } from "./place.ts";
 
 const requirements = join(import.meta.dirname, "requirements.txt");
 const virtualenv = join(import.meta.dirname, "../../.sluice/ministack");
 const startMsMax = 60_000;
+const place: Place = { account: "000000000000", region: "us-east-1", stack: "Sluice" };
 
-export interface Ministack {
+export interface Ministack extends Deploying {
   readonly endpoint: string;
+  readonly place: Place;
+  readonly aws: Caller;
   /** For every program that is to see this AWS and no other. */
   readonly env: NodeJS.ProcessEnv;
   /** What it and the functions have said. */
@@ -82,12 +90,16 @@ export async function startMinistack(bedrock: string): Promise<Ministack> {
   const env = {
     ...common,
     AWS_CA_BUNDLE: certificate,
-    AWS_REGION: "us-east-1",
+    AWS_REGION: place.region,
     AWS_ENDPOINT_URL: endpoint,
     // CDK's command asks S3 by a name of its own, were it not told this one too.
     AWS_ENDPOINT_URL_S3: endpoint,
   };
-  return { endpoint, env, log, stop: program.stop };
+  const keys = { accessKeyId: common.AWS_ACCESS_KEY_ID, secretAccessKey: common.AWS_SECRET_ACCESS_KEY };
+  const aws = callerOf(place.region, async () => keys, endpoint);
+  // It has no CodeDeploy.
+  const context = ["rollout=none"];
+  return { endpoint, place, aws, env, home, context, mend: mendTemplate, log, stop: program.stop };
 }
 
 /** It would also take port 443 where it may: a certificate's names are no use to us there. */
