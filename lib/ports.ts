@@ -9,7 +9,9 @@ import type { Lane } from "./core/lane.ts";
 import type { Charge, Charged, Clocks, Quota, Toll } from "./core/rate.ts";
 import type { Noted } from "./core/noted.ts";
 import type { OverrideAsk, OverrideRows } from "./core/override.ts";
+import type { Depths } from "./core/overview.ts";
 import type { Step } from "./core/plan.ts";
+import type { ReplyStatus } from "./core/reply.ts";
 import type { ReplyTo } from "./core/reply-to.ts";
 import type { StageRow } from "./core/stage.ts";
 import type { Due } from "./core/sweep.ts";
@@ -89,6 +91,11 @@ export interface JobTable {
   askCancel(jobId: string, nowMs: number): Promise<ClaimAnswer>;
   /** Consistent. */
   read(jobId: string): Promise<JobRow | undefined>;
+  /**
+   * For operators, whom no index serves: a page of the table, in no order, of which the rows are told that are open, or
+   * that ended so. It is read whole, a megabyte or so; `after`: the `next` of the page before.
+   */
+  scan(which: "open" | ReplyStatus, after?: string): Promise<JobPage>;
   /** Consistent, any number; rows that do not exist are left out. */
   readMany(jobIds: readonly string[]): Promise<readonly JobRow[]>;
 }
@@ -100,6 +107,12 @@ export interface GiveBackAsk {
   readonly stage: StageRow;
   /** Who waits for the reply. */
   readonly replyTo?: ReplyTo;
+}
+
+/** Without `next` there are no more. */
+export interface JobPage {
+  readonly rows: readonly JobRow[];
+  readonly next: string | undefined;
 }
 
 /** Without `next` there are no more. */
@@ -217,6 +230,11 @@ export interface Queue {
     reason: string,
     detail: string,
   ): Promise<void>;
+}
+
+/** How long the queues are that an operator looks at. */
+export interface QueueDepths {
+  read(): Promise<Depths>;
 }
 
 export interface Hide {

@@ -53,6 +53,11 @@ const floors: readonly { readonly says: string; readonly floor: RegExp; readonly
     standsOn: /^lib\/(core|aws|client)\/|^lib\/ports\.ts$|^node:|^@aws-sdk/,
   },
   {
+    says: "what operators do stands on the ports",
+    floor: /^lib\/operate\//,
+    standsOn: /^lib\/(core|operate)\/|^lib\/ports\.ts$/,
+  },
+  {
     says: "a function is its adapters and the worker",
     floor: /^functions\//,
     standsOn: /^lib\/|^functions\/opening\.ts$|^node:|^@middy|^aws-lambda$/,

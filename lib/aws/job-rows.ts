@@ -46,6 +46,9 @@ export const sweptIf = "#sweepAtMs = :sweepAtMs";
 export const forgetIf = all(readable, "#reply = :seen");
 export const rerunFirstIf = all(exists, neverRunAgain);
 export const rerunIf = "#reruns = :seen";
+export const scanOpen = unanswered;
+/** The last stage of a job is how it ended. */
+export const scanEnded = "attribute_exists(#reply) AND #stage = :which";
 
 export const setProgress = Object.keys(noProgress).map((name) => `#${name} = :${name}`);
 export const setStage = ["#stage = :stage", "#stageAtMs = :stageAtMs"];
@@ -92,6 +95,7 @@ export function rowOf(item: Item): JobRow {
     ...present("stage", readString(item, "stage")),
     ...present("stageBefore", readString(item, "stageBefore")),
     ...present("step", readString(item, "step")),
+    ...present("cause", readString(item, "cause")),
     ...present("worker", readString(item, "worker")),
     ...progressFrom(count, (name) => readNumber(usage, name) ?? 0),
   };
@@ -157,9 +161,9 @@ export function ending({ reply, status, ttlS, nowMs }: Omit<CompleteAsk, "progre
   };
 }
 
-/** A stage without a step leaves the last one standing: it tells where the job was. */
-export function setStep({ step }: StageRow): string[] {
-  return step === undefined ? [] : ["#step = :step"];
+/** A stage without a step, or without a cause, leaves the last one standing: it tells where the job was, and why. */
+export function setPlace({ step, cause }: StageRow): string[] {
+  return [...(step === undefined ? [] : ["#step = :step"]), ...(cause === undefined ? [] : ["#cause = :cause"])];
 }
 
 export function attributes(facts: object): Record<string, AttributeValue> {

@@ -3,6 +3,7 @@ import {
   ConditionalCheckFailedException,
   GetItemCommand,
   QueryCommand,
+  ScanCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBClient, ReturnValue } from "@aws-sdk/client-dynamodb";
@@ -34,11 +35,13 @@ import {
   rerunFirstIf,
   rerunIf,
   rowOf,
+  scanEnded,
+  scanOpen,
   set,
   setProgress,
   setReplyTo,
+  setPlace,
   setStage,
-  setStep,
   states,
   storeReplyIf,
   sweepAfterDeadline,
@@ -147,7 +150,7 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
     },
 
     async extend(claim, { heldUntilMs, stage }) {
-      const write = set("#heldUntilMs = :heldUntilMs", ...setStage, ...setStep(stage));
+      const write = set("#heldUntilMs = :heldUntilMs", ...setStage, ...setPlace(stage));
       const values = { ...states, ...mine(claim), ...attributes({ heldUntilMs, ...stage }) };
       const answer = await update(claim.jobId, extendIf, write, values);
       return answer.kind === "taken" ? { kind: "owned", row: answer.row } : afterExtend(answer.row, claim);
@@ -160,7 +163,7 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
         "#notBeforeMs = :notBeforeMs",
         ...setProgress,
         ...setStage,
-        ...setStep(stage),
+        ...setPlace(stage),
         ...sweepAfterDeadline,
         ...setReplyTo(replyTo),
       );
@@ -265,6 +268,19 @@ export function createJobTable(dynamo: DynamoDBClient, tableName: string, clock:
     askCancel(jobId, nowMs) {
       const write = set("#cancelAskedAtMs = if_not_exists(#cancelAskedAtMs, :nowMs)");
       return update(jobId, askCancelIf, write, { ...states, ...attributes({ nowMs }) });
+    },
+
+    async scan(which, after) {
+      const condition = which === "open" ? scanOpen : scanEnded;
+      const { Items = [], LastEvaluatedKey } = await dynamo.send(
+        new ScanCommand({
+          TableName: tableName,
+          FilterExpression: condition,
+          ...mentioned([condition], attributes({ which })),
+          ...(after === undefined ? {} : { ExclusiveStartKey: attributes({ jobId: after }) }),
+        }),
+      );
+      return { rows: Items.map(rowOf), next: LastEvaluatedKey && readString(LastEvaluatedKey, "jobId") };
     },
 
     read,

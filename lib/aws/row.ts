@@ -29,10 +29,11 @@ export function mentioned(expressions: readonly string[], values: Item) {
   const text = expressions.join(" ");
   const names = new Set([...text.matchAll(/#(\w+)/g)].flatMap(([, name]) => name ?? []));
   const used = new Set([...text.matchAll(/:(\w+)/g)].flatMap(([, name]) => name ?? []));
+  const sent = Object.entries(values).filter(([name]) => used.has(name));
   return {
     ExpressionAttributeNames: Object.fromEntries([...names].map((name) => [`#${name}`, name])),
-    ExpressionAttributeValues: Object.fromEntries(
-      Object.entries(values).flatMap(([name, value]) => (used.has(name) ? [[`:${name}`, value]] : [])),
-    ),
+    ...(sent.length === 0
+      ? {}
+      : { ExpressionAttributeValues: Object.fromEntries(sent.map(([name, value]) => [`:${name}`, value])) }),
   };
 }

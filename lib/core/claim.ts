@@ -117,6 +117,8 @@ export interface JobRow extends Progress {
   /** Where the last delivery left it when this one took the claim: after a crash, what was in flight. */
   readonly stageBefore?: string;
   readonly step?: string;
+  /** Why it was handed back last; of a stage that says `requeued`. */
+  readonly cause?: string;
   readonly lane?: Lane;
   readonly worker?: string;
 }

@@ -53,6 +53,17 @@ export type LeaseOutcome =
   | { readonly kind: "throttled"; readonly retryAfterMs?: number }
   | { readonly kind: "daily" };
 
+/** A container's leases begin with the end of its name, so that an operator sees whose they are. */
+export function holderMark(worker: string): string {
+  return worker.slice(-4);
+}
+
+/** Of twelve characters like the id that it is made from, whose end makes it new. */
+export function leaseIdOf(worker: string, newId: string): string {
+  const mark = holderMark(worker);
+  return mark + newId.slice(mark.length);
+}
+
 /** How many pages a ledger has. It follows the configured maximum, so every worker knows it without a read. */
 export function pageCount(limitMax: number): number {
   return Math.ceil(limitMax / leasesPerPage);

@@ -1,10 +1,12 @@
+import type { RequeueCause } from "./settlement.ts";
+
 /** Where a job is in its life. `attempt` begins only once every lease is held. */
 export type Stage =
   | { readonly kind: "queued" }
   | { readonly kind: "waiting"; readonly step: string }
   | { readonly kind: "attempt"; readonly step: string; readonly attempt: number; readonly attemptsMax: number }
   | { readonly kind: "backoff"; readonly step: string; readonly untilMs: number }
-  | { readonly kind: "requeued"; readonly untilMs: number }
+  | { readonly kind: "requeued"; readonly untilMs: number; readonly cause: RequeueCause }
   | { readonly kind: "ended"; readonly status: string };
 
 /** The stage as it rides on a write of the job row. */
@@ -12,6 +14,8 @@ export interface StageRow {
   readonly stage: string;
   readonly stageAtMs: number;
   readonly step?: string;
+  /** Why it was handed back. */
+  readonly cause?: RequeueCause;
 }
 
 /** The stage as it stands in the row, the log and on the dashboard: `attempt=2/4`. */

@@ -55,6 +55,9 @@ const dueAsSeen =
 /** As many entries of the sweeper's index come in one answer: few, so that tests turn pages. */
 const duePerPage = 3;
 
+/** As many rows are a page of the table. */
+const rowsPerPage = 3;
+
 /** The job table in memory: each verb is one step that nothing can come between. */
 export interface MemoryJobTable extends JobTable {
   /** Every row, for those who look on. */
@@ -223,6 +226,14 @@ export function createMemoryJobTable(): MemoryJobTable {
     replyUnclaimed: async (jobId, ask) => reply(jobId, [(row) => !exists(row)], ask, { contentHash: ask.contentHash }),
     replyUnlessRunning: async (jobId, ask) => reply(jobId, [unanswered, readable, free(ask.nowMs)], ask),
     askCancel: async (jobId) => update(jobId, [unanswered, running], () => ({ cancelAsked: true })),
+    async scan(which, after = "") {
+      const sorted = [...table.values()].toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1));
+      const page = sorted.filter(({ jobId }) => jobId > after).slice(0, rowsPerPage);
+      const isAsked = ({ reply, stage }: JobRow) =>
+        which === "open" ? reply === undefined : stage === which && reply !== undefined;
+      return { rows: page.filter(isAsked), next: page.length < rowsPerPage ? undefined : page.at(-1)?.jobId };
+    },
+
     read: async (jobId) => table.get(jobId),
     readMany: async (jobIds) => [...new Set(jobIds)].flatMap((jobId) => table.get(jobId) ?? []),
     rows: () => [...table.values()],
@@ -264,8 +275,8 @@ function completed(answer: ClaimAnswer, reply: string): Completed {
   return ours ? { kind: "stored" } : { kind: "lost", row: answer.row };
 }
 
-function staged({ stage, stageAtMs, step }: StageRow): Partial<JobRow> {
-  return { stage, stageAtMs, ...(step === undefined ? {} : { step }) };
+function staged({ stage, stageAtMs, step, cause }: StageRow): Partial<JobRow> {
+  return { stage, stageAtMs, ...(step === undefined ? {} : { step }), ...(cause === undefined ? {} : { cause }) };
 }
 
 function named(replyTo: ReplyTo | undefined): Partial<JobRow> {

@@ -2,6 +2,7 @@ import { stepParts } from "../core/config.ts";
 import { errorName } from "../core/error-name.ts";
 import type { Wanted } from "../core/ledgers.ts";
 import { ledgerKind } from "../core/ledgers.ts";
+import { leaseIdOf } from "../core/lease.ts";
 import type { Lease, LeaseAsk, LeaseOutcome, NoLease, PageRef } from "../core/lease.ts";
 import { cut, limitOf, pauseDay } from "../core/limit.ts";
 import type { Tags } from "../core/noted.ts";
@@ -56,15 +57,18 @@ export class LeaseDesk {
   readonly #board: Board;
   readonly #clocks: QuotaClocks;
   readonly #held: HeldLeases;
+  readonly #newId: () => string;
   readonly #lines = new Map<string, LeaseLine>();
   readonly #returning = new Map<string, Returning>();
   readonly #underWay = new Set<Promise<unknown>>();
 
-  constructor(world: Pick<World, "clock" | "leases" | "telemetry">, board: Board) {
+  /** `name`: of the container, which its leases bear. */
+  constructor(world: Pick<World, "clock" | "leases" | "telemetry">, board: Board, name = "") {
     this.#world = world;
     this.#board = board;
     this.#clocks = new QuotaClocks(world);
     this.#held = new HeldLeases(world);
+    this.#newId = () => leaseIdOf(name, world.clock.newId());
   }
 
   /** All that one attempt wants, or nothing; waited for `waitMs` at most (0: one look at each ledger). Never throws. */
@@ -181,7 +185,7 @@ export class LeaseDesk {
   #lineOf(ledger: string): LeaseLine {
     const known = this.#lines.get(ledger);
     if (known !== undefined) return known;
-    const line = new LeaseLine(ledger, this.#world, this.#board, (lease) => void this.#return(lease));
+    const line = new LeaseLine(ledger, this.#world, this.#board, (lease) => void this.#return(lease), this.#newId);
     this.#lines.set(ledger, line);
     return line;
   }

@@ -50,6 +50,7 @@ export class LeaseLine {
   readonly #board: Board;
   readonly #lowered: LoweredLimit;
   readonly #undo: (lease: Nobodys) => void;
+  readonly #newId: () => string;
   /** In the order in which they came; whoever is settled is gone. */
   readonly #waiting = new Set<Waiter>();
   #polling: Promise<void> | undefined;
@@ -65,18 +66,20 @@ export class LeaseLine {
   /** Something came back since this round began: a page that was full then may have room. */
   #woken = false;
 
-  /** `undo` returns what was taken, or may have been, while nobody is there to hold it. */
+  /** `undo` returns what was taken, or may have been, while nobody is there to hold it; `newId`: of a lease. */
   constructor(
     ledger: string,
     world: Pick<World, "clock" | "leases" | "telemetry">,
     board: Board,
     undo: (lease: Nobodys) => void,
+    newId: () => string,
   ) {
     this.#ledger = ledger;
     this.#world = world;
     this.#board = board;
     this.#lowered = new LoweredLimit(ledger, world);
     this.#undo = undo;
+    this.#newId = newId;
   }
 
   /**
@@ -88,7 +91,7 @@ export class LeaseLine {
     const { clock } = this.#world;
     const { promise, resolve } = Promise.withResolvers<LineAnswer>();
     const [untilMs, rounds] = [clock.nowMs() + waitMs, again ? 1 : 0];
-    const waiter: Waiter = { ask, untilMs, settle: resolve, id: clock.newId(), rounds };
+    const waiter: Waiter = { ask, untilMs, settle: resolve, id: this.#newId(), rounds };
     const leave = () => this.#settle(waiter, { kind: "aborted" });
 
     this.#waiting.add(waiter);
@@ -230,7 +233,7 @@ export class LeaseLine {
         this.#settle(waiter, { kind: "granted", lease, atOnce: rounds === 1, standing: standingAt(look.size) });
       } else {
         this.#undo(leaseOf(waiter, ref));
-        waiter.id = clock.newId();
+        waiter.id = this.#newId();
       }
     }
     return look.size;

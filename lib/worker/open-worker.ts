@@ -30,7 +30,7 @@ export function openWorker(world: World, config: Config, identity: Identity): Wo
     config,
     world,
     board,
-    desk: new LeaseDesk(world, board),
+    desk: new LeaseDesk(world, board, identity.name),
     kept: new KeptReplies(),
     crowd: new Crowd(world),
   };

@@ -86,6 +86,7 @@ export class Run {
       stage: stageText(this.#stage),
       stageAtMs: this.#stageAtMs,
       ...(this.#step === undefined ? {} : { step: this.#step }),
+      ...(this.#stage.kind === "requeued" ? { cause: this.#stage.cause } : {}),
     };
   }
 

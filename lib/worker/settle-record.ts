@@ -126,7 +126,7 @@ function replyToOf({ replyTo }: Job) {
 async function requeue(run: Run, { delayS, cause }: Settlement & { kind: "requeue" }): Promise<Settled> {
   const { clock, telemetry } = run.invocation.worker.world;
   const notBeforeMs = clock.nowMs() + delayS * 1_000;
-  run.show({ kind: "requeued", untilMs: notBeforeMs });
+  run.show({ kind: "requeued", untilMs: notBeforeMs, cause });
   const given = await giveBack(run, notBeforeMs);
   if (given !== "given-back") return given;
   telemetry.note({ ...run.tags, kind: "requeued", cause, delayS });
@@ -154,7 +154,7 @@ async function comeAgain(run: Run): Promise<Settled> {
   const delayS = Math.max(requeueDelayS({ ...hiding, cause: "trouble", requeues }), (holdMs + claimGraceMs) / 1_000);
   const nowMs = clock.nowMs();
   const notBeforeMs = nowMs + delayS * 1_000;
-  run.show({ kind: "requeued", untilMs: notBeforeMs });
+  run.show({ kind: "requeued", untilMs: notBeforeMs, cause: "trouble" });
   const ask = { nowMs, notBeforeMs, progress: run.progress, stage: run.stageRow, ...replyToOf(job) };
   try {
     await lastTry(invocation, () => jobs.giveBack(run.claim, ask));

@@ -1,0 +1,212 @@
+import type { Breaker } from "./breaker.ts";
+import { isHeld } from "./claim.ts";
+import type { JobRow } from "./claim.ts";
+import { targetsOf } from "./config.ts";
+import type { Config } from "./config.ts";
+import { lanes } from "./lane.ts";
+import type { Lane } from "./lane.ts";
+import { ledgerKind, ledgersOf } from "./ledgers.ts";
+import type { LedgerKind } from "./ledgers.ts";
+import { holderMark, isReclaimable } from "./lease.ts";
+import type { Head, Page } from "./lease.ts";
+import { limitOf } from "./limit.ts";
+import { boundsUnder } from "./override.ts";
+import type { LedgerOverride, Overrides } from "./override.ts";
+import { whyOpen } from "./why-open.ts";
+import type { Standing } from "./why-open.ts";
+
+/** About how many messages of a queue can be received now, and how many are in a worker's hands or hidden. */
+export interface Depth {
+  readonly visible: number;
+  readonly hidden: number;
+}
+
+/** The queues that an operator looks at. */
+export type WatchedQueue = Lane | `${Lane}-dead-letters` | "parked" | "replies";
+
+export type Depths = Readonly<Partial<Record<WatchedQueue, Depth>>>;
+
+/** What has been read, a moment ago. */
+export interface Seen {
+  readonly nowMs: number;
+  readonly config: Config;
+  /** Jobs without a reply. */
+  readonly rows: readonly JobRow[];
+  /** Whether no open job can be missing. */
+  readonly all: boolean;
+  readonly pages: ReadonlyMap<string, readonly Page[]>;
+  readonly heads: ReadonlyMap<string, Head>;
+  readonly breakers: ReadonlyMap<string, Breaker>;
+  readonly overrides: Overrides;
+  readonly depths: Depths;
+}
+
+/** The service at one moment, as its operators see it. Times are epoch ms. */
+export interface Overview {
+  readonly atMs: number;
+  readonly lanes: readonly LaneView[];
+  /** Open ones, the oldest first. */
+  readonly jobs: readonly JobView[];
+  /** Whether these are all. */
+  readonly all: boolean;
+  /** Targets first, in the config's order; then the limits over several of them. */
+  readonly ledgers: readonly LedgerView[];
+  /** Models whose chain an operator has put in another order. */
+  readonly chains: readonly { readonly model: string; readonly chain: readonly string[] }[];
+  readonly parked: Depth | undefined;
+  readonly replies: Depth | undefined;
+}
+
+export interface LaneView {
+  readonly lane: Lane;
+  readonly depth: Depth | undefined;
+  readonly deadLetters: Depth | undefined;
+  readonly pausedUntilMs?: number;
+}
+
+export interface JobView extends Standing {
+  readonly jobId: string;
+  readonly lane?: Lane;
+  readonly step?: string;
+  readonly worker?: string;
+  /** As its row has it: what a worker does shows there within a heartbeat. */
+  readonly stage: string;
+  readonly stageAtMs?: number;
+  readonly enqueuedAtMs?: number;
+  readonly deadlineAtMs?: number;
+  readonly attempts: number;
+  readonly requeues: number;
+  readonly deliveries: number;
+}
+
+/** A limit, and who is within it. */
+export interface LedgerView {
+  readonly name: string;
+  readonly kind: LedgerKind;
+  /** Leases that are out. */
+  readonly inUse: number;
+  /** The limit in force: learned, overridden. */
+  readonly limit: number;
+  /** The configured maximum. */
+  readonly limitMax: number;
+  readonly leases: readonly LeaseView[];
+  readonly isOut: boolean;
+  readonly paused?: { readonly untilMs: number; readonly by: "operator" | "throttle" };
+  /** Of a target. */
+  readonly breaker?: Breaker;
+  readonly region?: string;
+  readonly modelId?: string;
+  /** What an operator has set, as it stands. */
+  readonly override?: LedgerOverride;
+}
+
+export interface LeaseView {
+  readonly id: string;
+  readonly expiresAtMs: number;
+  /** Nobody renewed it: the next who wants it takes it. */
+  readonly hasLapsed: boolean;
+  /** The container that holds it, as far as its jobs tell; and the jobs that it runs there. */
+  readonly worker?: string;
+  readonly jobIds: readonly string[];
+}
+
+export function overviewOf(seen: Seen): Overview {
+  const { nowMs, config, rows, all, overrides, depths } = seen;
+  const targets = new Map(targetsOf(config).map(({ step, target }) => [step, target]));
+  const ledgers = [...ledgersOf(config)].map(([name, limitMax]) => {
+    const target = targets.get(name);
+    return ledgerView(name, { limitStart: target?.limit.start ?? limitMax, limitMax }, target, seen);
+  });
+  const known = new Map(ledgers.map((ledger) => [ledger.name, ledger]));
+  const pauseOf = (lane: Lane) => stillPaused(overrides.lanes.get(lane)?.pausedUntilMs, nowMs);
+  const jobs = rows.map((row) => ({
+    ...described(row),
+    ...whyOpen(row, { nowMs, lanePausedUntilMs: row.lane && pauseOf(row.lane), ledgerAt: (step) => known.get(step) }),
+  }));
+  return {
+    atMs: nowMs,
+    lanes: lanes.map((lane) => {
+      const pausedUntilMs = pauseOf(lane);
+      const depth = depths[lane];
+      const paused = pausedUntilMs === undefined ? {} : { pausedUntilMs };
+      return { lane, depth, deadLetters: depths[`${lane}-dead-letters`], ...paused };
+    }),
+    jobs: jobs.toSorted((a, b) => (a.enqueuedAtMs ?? Infinity) - (b.enqueuedAtMs ?? Infinity)),
+    all,
+    ledgers,
+    chains: [...overrides.models].flatMap(([model, { chain = [] }]) => (chain.length > 0 ? [{ model, chain }] : [])),
+    parked: depths.parked,
+    replies: depths.replies,
+  };
+}
+
+function described(row: JobRow): Omit<JobView, keyof Standing> {
+  const { jobId, lane, step, worker, stage = "queued", stageAtMs, enqueuedAtMs, deadlineAtMs } = row;
+  return {
+    jobId,
+    stage,
+    attempts: row.requests,
+    requeues: row.requeues,
+    deliveries: row.fence,
+    ...(lane && { lane }),
+    ...(step === undefined ? {} : { step }),
+    ...(worker === undefined ? {} : { worker }),
+    ...(stageAtMs === undefined ? {} : { stageAtMs }),
+    ...(enqueuedAtMs === undefined ? {} : { enqueuedAtMs }),
+    ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
+  };
+}
+
+function ledgerView(
+  name: string,
+  bounds: { readonly limitStart: number; readonly limitMax: number },
+  target: { readonly region: string; readonly modelId: string } | undefined,
+  { nowMs, rows, pages, heads, breakers, overrides }: Seen,
+): LedgerView {
+  const [head, override] = [heads.get(name), overrides.ledgers.get(name)];
+  const leases = (pages.get(name) ?? []).flatMap((page) => leaseViews(name, page, rows, nowMs));
+  const paused = pausedBy(override, head, nowMs);
+  const breaker = breakers.get(name);
+  return {
+    name,
+    kind: ledgerKind(name),
+    inUse: leases.length,
+    limit: limitOf(head, boundsUnder(bounds, override)),
+    limitMax: bounds.limitMax,
+    leases,
+    isOut: override?.out ?? false,
+    ...(paused && { paused }),
+    ...(breaker && { breaker }),
+    ...(target && { region: target.region, modelId: target.modelId }),
+    ...(override && { override }),
+  };
+}
+
+/** A lease does not name its job; its container's mark, and the rows of the jobs that run there, do. */
+function leaseViews(ledger: string, page: Page, rows: readonly JobRow[], nowMs: number): readonly LeaseView[] {
+  const there = rows.filter((row) => isHeld(row, nowMs) && (row.step === undefined || row.step === ledger));
+  const everywhere = ledgerKind(ledger) === "target" ? there : rows.filter((row) => isHeld(row, nowMs));
+  return Object.entries(page).map(([id, expiresAtMs]) => {
+    const holding = everywhere.filter(({ worker }) => worker !== undefined && id.startsWith(holderMark(worker)));
+    const worker = holding[0]?.worker;
+    return {
+      id,
+      expiresAtMs,
+      hasLapsed: isReclaimable(expiresAtMs, nowMs),
+      jobIds: holding.map(({ jobId }) => jobId),
+      ...(worker === undefined ? {} : { worker }),
+    };
+  });
+}
+
+/** The later of the two; an operator's is named where both last as long. */
+function pausedBy(override: LedgerOverride | undefined, head: Head | undefined, nowMs: number): LedgerView["paused"] {
+  const operator = stillPaused(override?.pausedUntilMs, nowMs);
+  const throttle = stillPaused(head?.pausedUntilMs, nowMs);
+  if (operator !== undefined && operator >= (throttle ?? operator)) return { untilMs: operator, by: "operator" };
+  return throttle === undefined ? undefined : { untilMs: throttle, by: "throttle" };
+}
+
+function stillPaused(untilMs: number | undefined, nowMs: number): number | undefined {
+  return untilMs !== undefined && untilMs > nowMs ? untilMs : undefined;
+}

@@ -1,0 +1,94 @@
+import { targetsOf } from "../core/config.ts";
+import type { Config } from "../core/config.ts";
+import type { JobRow } from "../core/claim.ts";
+import { lanes } from "../core/lane.ts";
+import { ledgersOf } from "../core/ledgers.ts";
+import { pageCount } from "../core/lease.ts";
+import type { Page } from "../core/lease.ts";
+import { readOverrides } from "../core/override.ts";
+import { overviewOf } from "../core/overview.ts";
+import type { Overview } from "../core/overview.ts";
+import { sweepShards } from "../core/sweep.ts";
+import type { Clock, JobTable, LeaseTable, QueueDepths } from "../ports.ts";
+
+/** What whoever looks on needs of the world. */
+export interface Watched {
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly jobs: Pick<JobTable, "readDue" | "readMany" | "scan">;
+  readonly leases: Pick<LeaseTable, "readBoard" | "readPage">;
+  readonly queues: QueueDepths;
+}
+
+export interface Looking {
+  /** Pages of the job table that are read for jobs which no index knows: those of a first delivery. A megabyte each. */
+  readonly pagesMax: number;
+  /** Of jobs that wait, the first due: beyond so many nobody reads a list. */
+  readonly jobsMax: number;
+}
+
+export const lookingDefault: Looking = { pagesMax: 4, jobsMax: 1_000 };
+
+/**
+ * The service as it is now: what each table says, a moment apart from the other.
+ * @throws whatever a table or SQS throws; nothing is written.
+ */
+export async function readOverview(
+  { clock, jobs, leases, queues }: Watched,
+  config: Config,
+  looking: Looking = lookingDefault,
+): Promise<Overview> {
+  const ledgers = ledgersOf(config);
+  const names = targetsOf(config).map(({ step }) => step);
+  const models = Object.keys(config.models);
+  const [open, pages, board, depths] = await Promise.all([
+    readOpen(jobs, looking),
+    readPages(leases, ledgers),
+    leases.readBoard({ ledgers: [...ledgers.keys()], targets: names, lanes, models }),
+    queues.read(),
+  ]);
+  const isKnown = (name: string) => models.includes(name) || names.includes(name);
+  const { overrides } = readOverrides(board.overrides, isKnown);
+  const { heads, breakers } = board;
+  return overviewOf({ nowMs: clock.nowMs(), config, ...open, pages, heads, breakers, overrides, depths });
+}
+
+/** Those that wait are in the sweeper's index; those that run their first delivery are nowhere but in the table. */
+async function readOpen(jobs: Watched["jobs"], { pagesMax, jobsMax }: Looking) {
+  const [waiting, scanned] = await Promise.all([readWaiting(jobs, jobsMax), readRunning(jobs, pagesMax)]);
+  const rows = new Map([...scanned.rows, ...waiting.rows].map((row) => [row.jobId, row]));
+  const open = [...rows.values()].filter(({ reply }) => reply === undefined);
+  return { rows: open.slice(0, jobsMax), all: scanned.all && open.length <= jobsMax };
+}
+
+async function readWaiting(jobs: Watched["jobs"], jobsMax: number) {
+  const shards = await Promise.all(sweepShards.map((shard) => jobs.readDue(shard, Number.MAX_SAFE_INTEGER)));
+  const due = shards.flatMap((page) => page.due).toSorted((a, b) => a.sweepAtMs - b.sweepAtMs);
+  return {
+    rows: await jobs.readMany(due.slice(0, jobsMax).map(({ jobId }) => jobId)),
+    all: due.length <= jobsMax && shards.every(({ next }) => next === undefined),
+  };
+}
+
+async function readRunning(jobs: Watched["jobs"], pagesMax: number) {
+  const rows: JobRow[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < pagesMax; page += 1) {
+    const { rows: more, next } = await jobs.scan("open", after);
+    rows.push(...more);
+    if (next === undefined) return { rows, all: true };
+    after = next;
+  }
+  return { rows, all: false };
+}
+
+async function readPages(
+  leases: Watched["leases"],
+  ledgers: ReadonlyMap<string, number>,
+): Promise<ReadonlyMap<string, readonly Page[]>> {
+  const read = [...ledgers].map(async ([ledger, limitMax]) => {
+    const refs = Array.from({ length: pageCount(limitMax) }, (_, page) => ({ ledger, page }));
+    const pages = await Promise.all(refs.map((ref) => leases.readPage(ref)));
+    return [ledger, pages.map((page) => page ?? {})] as const;
+  });
+  return new Map(await Promise.all(read));
+}

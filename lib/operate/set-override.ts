@@ -1,0 +1,38 @@
+import { isLane, lanes } from "../core/lane.ts";
+import { readOverrides } from "../core/override.ts";
+import type { LaneOverride, LedgerOverride, OverrideAsk, Overrides } from "../core/override.ts";
+import type { LeaseTable } from "../ports.ts";
+
+/** A pause without an end: it stands until somebody resumes. The year 5138 is what a table's reader still takes for a time. */
+export const foreverMs = 99_999_999_999_999;
+
+type Leases = Pick<LeaseTable, "readBoard" | "setOverride">;
+
+/**
+ * Changes what an operator has said of a lane, or of a target, group or operation (a ledger), and leaves what else he has
+ * said of it as it stands. A field set to undefined is taken back; the last one that goes takes the override with it.
+ */
+export async function changeOverride(
+  leases: Leases,
+  name: string,
+  change: { readonly [Field in keyof LedgerOverride]: LedgerOverride[Field] | undefined },
+): Promise<LedgerOverride | LaneOverride> {
+  const seen = await readOne(leases, name);
+  const override = Object.fromEntries(
+    Object.entries({ ...seen, ...change }).filter(([, value]) => value !== undefined),
+  );
+  const isEmpty = Object.keys(override).length === 0;
+  const ask: OverrideAsk = isLane(name)
+    ? { kind: "lane", name, ...(isEmpty ? {} : { override }) }
+    : { kind: "ledger", name, ...(isEmpty ? {} : { override }) };
+  await leases.setOverride(ask);
+  return override;
+}
+
+async function readOne(leases: Leases, name: string): Promise<LedgerOverride | LaneOverride> {
+  const rows = isLane(name)
+    ? await leases.readBoard({ ledgers: [], targets: [], lanes, models: [] })
+    : await leases.readBoard({ ledgers: [name], targets: [], lanes: [], models: [] });
+  const { overrides }: { overrides: Overrides } = readOverrides(rows.overrides, () => true);
+  return (isLane(name) ? overrides.lanes.get(name) : overrides.ledgers.get(name)) ?? {};
+}
