@@ -9,6 +9,8 @@ export default defineConfig({
     pool: "threads",
     // Some wait for minutes of real time: others have the core meanwhile.
     maxWorkers: Math.max(3, availableParallelism()),
+    // Nothing here is a matter of time: a busy machine may take as long as it likes.
+    testTimeout: 60_000,
     env: { CDK_VALIDATION: "false" },
   },
 });

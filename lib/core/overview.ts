@@ -117,19 +117,18 @@ export function overviewOf(seen: Seen): Overview {
     const target = targets.get(name);
     return ledgerView(name, { limitStart: target?.limit.start ?? limitMax, limitMax }, target, seen);
   });
-  const known = new Map(ledgers.map((ledger) => [ledger.name, ledger]));
+  const byName = new Map(ledgers.map((ledger) => [ledger.name, ledger]));
   const pauseOf = (lane: Lane) => stillPaused(overrides.lanes.get(lane)?.pausedUntilMs, nowMs);
   const jobs = rows.map((row) => ({
     ...described(row),
-    ...whyOpen(row, { nowMs, lanePausedUntilMs: row.lane && pauseOf(row.lane), ledgerAt: (step) => known.get(step) }),
+    ...whyOpen(row, { nowMs, lanePausedUntilMs: row.lane && pauseOf(row.lane), ledgerAt: (step) => byName.get(step) }),
   }));
   return {
     atMs: nowMs,
     lanes: lanes.map((lane) => {
       const pausedUntilMs = pauseOf(lane);
       const depth = depths[lane];
-      const paused = pausedUntilMs === undefined ? {} : { pausedUntilMs };
-      return { lane, depth, deadLetters: depths[`${lane}-dead-letters`], ...paused };
+      return { lane, depth, deadLetters: depths[`${lane}-dead-letters`], ...known({ pausedUntilMs }) };
     }),
     jobs: jobs.toSorted((a, b) => (a.enqueuedAtMs ?? Infinity) - (b.enqueuedAtMs ?? Infinity)),
     all,
@@ -148,13 +147,14 @@ function described(row: JobRow): Omit<JobView, keyof Standing> {
     attempts: row.requests,
     requeues: row.requeues,
     deliveries: row.fence,
-    ...(lane && { lane }),
-    ...(step === undefined ? {} : { step }),
-    ...(worker === undefined ? {} : { worker }),
-    ...(stageAtMs === undefined ? {} : { stageAtMs }),
-    ...(enqueuedAtMs === undefined ? {} : { enqueuedAtMs }),
-    ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
+    ...known({ lane, step, worker, stageAtMs, enqueuedAtMs, deadlineAtMs }),
   };
+}
+
+/** Without what is undefined: an absent fact is an absent key. */
+function known<Facts extends object>(facts: Facts): { readonly [Name in keyof Facts]?: NonNullable<Facts[Name]> };
+function known(facts: object): object {
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
 }
 
 function ledgerView(
@@ -175,10 +175,7 @@ function ledgerView(
     limitMax: bounds.limitMax,
     leases,
     isOut: override?.out ?? false,
-    ...(paused && { paused }),
-    ...(breaker && { breaker }),
-    ...(target && { region: target.region, modelId: target.modelId }),
-    ...(override && { override }),
+    ...known({ paused, breaker, override, region: target?.region, modelId: target?.modelId }),
   };
 }
 
@@ -194,7 +191,7 @@ function leaseViews(ledger: string, page: Page, rows: readonly JobRow[], nowMs: 
       expiresAtMs,
       hasLapsed: isReclaimable(expiresAtMs, nowMs),
       jobIds: holding.map(({ jobId }) => jobId),
-      ...(worker === undefined ? {} : { worker }),
+      ...known({ worker }),
     };
   });
 }

@@ -61,7 +61,7 @@ const causes: Readonly<Record<RequeueCause, string>> = {
 
 /** The first line that applies wins. */
 export function whyOpen(row: JobRow, { nowMs, lanePausedUntilMs, ledgerAt }: Around): Standing {
-  const { state, stage = "queued", step = "a step", cause = "" } = row;
+  const { state, stage = "", step = "a step", cause } = row;
   if (state === "running") {
     if (!isHeld(row, nowMs))
       return { doing: "abandoned", why: "its worker died or was frozen; its message comes again by itself" };
@@ -78,13 +78,21 @@ export function whyOpen(row: JobRow, { nowMs, lanePausedUntilMs, ledgerAt }: Aro
     }
     return { doing: "claimed", why: `a worker has just begun with it${cancelling}` };
   }
-  const { notBeforeMs = 0, releases, fence } = row;
+  const { lane, notBeforeMs = 0, releases, fence } = row; // mutant: `0` → `1`: it has passed as well.
   if (fence === 0 && releases > 0)
     return { doing: "released", why: `no worker that saw it knows its model, ${times(releases)}` };
   if (lanePausedUntilMs !== undefined && lanePausedUntilMs >= notBeforeMs)
-    return { doing: "requeued", why: `the lane ${row.lane ?? ""} is paused`, untilMs: lanePausedUntilMs };
+    return {
+      doing: "requeued",
+      why: `its lane${lane === undefined ? "" : ` ${lane}`} is paused`,
+      untilMs: lanePausedUntilMs,
+    };
   if (notBeforeMs > nowMs)
-    return { doing: "requeued", why: isCause(cause) ? causes[cause] : "it was handed back", untilMs: notBeforeMs };
+    return {
+      doing: "requeued",
+      why: cause !== undefined && isCause(cause) ? causes[cause] : "it was handed back",
+      untilMs: notBeforeMs,
+    };
   return { doing: "due", why: "its time has come; SQS delivers it next, or a worker has it in hand already" };
 }
 

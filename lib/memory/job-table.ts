@@ -1,5 +1,13 @@
 import type { StageRow } from "../core/stage.ts";
-import { afterComplete, afterExtend, afterGiveBack, isHeldBy, noProgress, storable } from "../core/claim.ts";
+import {
+  afterComplete,
+  afterExtend,
+  afterGiveBack,
+  isAnswered,
+  isHeldBy,
+  noProgress,
+  storable,
+} from "../core/claim.ts";
 import type { Claim, ClaimAnswer, ClaimAsk, Completed, JobRow, ReleaseAsk } from "../core/claim.ts";
 import { claimGraceMs, rowFormat, sweepLateMs } from "../core/limits.ts";
 import { isAmong } from "../core/reply-to.ts";
@@ -229,8 +237,7 @@ export function createMemoryJobTable(): MemoryJobTable {
     async scan(which, after = "") {
       const sorted = [...table.values()].toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1));
       const page = sorted.filter(({ jobId }) => jobId > after).slice(0, rowsPerPage);
-      const isAsked = ({ reply, stage }: JobRow) =>
-        which === "open" ? reply === undefined : stage === which && reply !== undefined;
+      const isAsked = (row: JobRow) => (which === "open" ? !isAnswered(row) : row.stage === which && isAnswered(row));
       return { rows: page.filter(isAsked), next: page.length < rowsPerPage ? undefined : page.at(-1)?.jobId };
     },
 

@@ -630,12 +630,50 @@ describe.each(jobTables)("the job table %s", async (name, open) => {
       expect(await wire(() => jobs.forget(jobId, completeAsk.reply, "left"))).toEqual(["UpdateItem"]);
       expect(await wire(() => jobs.forget(jobId, "another", "left"))).toEqual(refused);
       expect(await wire(() => jobs.read(jobId))).toEqual(["GetItem"]);
+      expect(await wire(() => jobs.scan("open"))).toEqual(["Scan"]);
       expect(await wire(() => jobs.readMany(Array.from({ length: 101 }, (_, index) => `${index}`)))).toEqual([
         "BatchGetItem",
         "BatchGetItem",
       ]);
     },
   );
+});
+
+describe.each(jobTables)("the job table read as a whole %s", async (_name, open) => {
+  const { jobs } = await open();
+  const stage = { stage: "requeued until then", stageAtMs: t0, step: "fast@west", cause: "capacity" as const };
+
+  async function all(which: Parameters<typeof jobs.scan>[0]): Promise<string[]> {
+    const ids: string[] = [];
+    for (let after: string | undefined; ;) {
+      const { rows, next } = await jobs.scan(which, after);
+      ids.push(...rows.map(({ jobId }) => jobId));
+      if (next === undefined) return ids.toSorted();
+      after = next;
+    }
+  }
+  async function claimed(jobId: string): Promise<Claim> {
+    const answer = await jobs.claim(a.claimAsk({ jobId }));
+    if (answer.kind === "refused") throw new Error("the claim was refused");
+    return claimOn(answer.row);
+  }
+
+  test("shows open jobs apart from those that ended, and these by how they did", async () => {
+    const ending = { nowMs: t0, ttlS: t0 / 1_000, progress: noProgress };
+    for (const jobId of ["runs-1", "runs-2", "runs-3", "runs-4"]) await claimed(jobId);
+    await jobs.giveBack(await claimed("waits"), { nowMs: t0, notBeforeMs: t0 + 1, progress: noProgress, stage });
+    await jobs.complete(await claimed("went-well"), { ...ending, reply: "{}", status: "succeeded" });
+    await jobs.complete(await claimed("went-wrong"), { ...ending, reply: "{}", status: "failed" });
+    expect(await all("open")).toEqual(["runs-1", "runs-2", "runs-3", "runs-4", "waits"]);
+    expect(await all("failed")).toEqual(["went-wrong"]);
+    expect(await all("succeeded")).toEqual(["went-well"]);
+    expect(await all("cancelled")).toEqual([]);
+  });
+
+  test("says why a job was handed back", async () => {
+    const row = (await jobs.scan("open")).rows.find(({ jobId }) => jobId === "waits") ?? (await jobs.read("waits"));
+    expect(row).toMatchObject({ state: "queued", stage: stage.stage, step: "fast@west", cause: "capacity" });
+  });
 });
 
 describe.each(dynamoEngines)("the rows on %s", async (_name, start) => {

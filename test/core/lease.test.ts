@@ -5,6 +5,7 @@ import {
   holderStopsAtMs,
   isReclaimable,
   laneCap,
+  leaseIdOf,
   onRefused,
   pageCap,
   pageCount,
@@ -120,3 +121,9 @@ describe("the verdict on the page that refused", () => {
 
 test("a head has its fields for good: rows that were written bear them", () =>
   expect(headFields).toEqual(["lim", "cutAtMs", "cutFrom", "raisedAtMs", "pausedUntilMs"]));
+
+test("a lease's id begins with the last four letters of its container's name, and is as long and as new as any id", () => {
+  expect(leaseIdOf("bg-worker-one1", "AAAABBBBCCCC")).toBe("one1BBBBCCCC");
+  expect(leaseIdOf("w1", "AAAABBBBCCCC")).toBe("w1AABBBBCCCC");
+  expect(leaseIdOf("", "AAAABBBBCCCC")).toBe("AAAABBBBCCCC");
+});
