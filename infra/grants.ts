@@ -4,6 +4,7 @@ import { lanes } from "../lib/core/lane.ts";
 import { outputsPrefix, paramsPrefix } from "../lib/core/limits.ts";
 import { acknowledgeKeys } from "./acknowledge.ts";
 import { grantSendingKey, grantTableKeys } from "./encryption.ts";
+import { modelStatements } from "./model-access.ts";
 import type { Sluice } from "./sluice.ts";
 
 /** What the client's `submit` and `submitBatch` do: send to each lane, and put params that are too big for a message. */
@@ -33,6 +34,17 @@ export function grantForget({ jobTable, replies }: Sluice, grantee: IGrantable):
   grantTableKeys(grantee, jobTable.table);
   const rows = allow(grantee, ["dynamodb:GetItem", "dynamodb:UpdateItem"], jobTable.table.tableArn);
   return together(objects(replies, grantee, "s3:DeleteObject", outputsPrefix), rows);
+}
+
+/** What `callNow` does: it keeps to the limits in the lease table, and asks the config's targets. */
+export function grantCallNow(sluice: Sluice, grantee: IGrantable): Grant {
+  const { table } = sluice.leaseTable;
+  grantTableKeys(grantee, table);
+  const actions = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"];
+  const rows = allow(grantee, actions, table.tableArn);
+  for (const statement of modelStatements(sluice, sluice.config))
+    grantee.grantPrincipal.addToPrincipalPolicy(statement);
+  return rows;
 }
 
 function objects({ bucket, bucketId }: Sluice["replies"], grantee: IGrantable, action: string, prefix: string): Grant {

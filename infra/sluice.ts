@@ -27,7 +27,7 @@ import type { DeadLettersFunctionProps } from "./dead-letters-function.ts";
 import { grantSendingKey, grantTableKeys } from "./encryption.ts";
 import { allowFeed, roleOfSchedules } from "./feeds.ts";
 import type { Feed, FeedOptions } from "./feeds.ts";
-import { grantCancel, grantForget, grantReadReplies, grantSubmit } from "./grants.ts";
+import { grantCallNow, grantCancel, grantForget, grantReadReplies, grantSubmit } from "./grants.ts";
 import { JobQueue, ParkedQueue, RepliesQueue } from "./job-queue.ts";
 import { JobTable } from "./job-table.ts";
 import { LeaseTable } from "./lease-table.ts";
@@ -191,6 +191,11 @@ export class Sluice extends Construct {
   /** Lets somebody use the client's `forget`. */
   grantForget(grantee: IGrantable): Grant {
     return grantForget(this, grantee);
+  }
+
+  /** Lets somebody use `callNow`. */
+  grantCallNow(grantee: IGrantable): Grant {
+    return grantCallNow(this, grantee);
   }
 
   private networkOf({ vpc, vpcSubnets, securityGroups }: SluiceProps): Network | undefined {

@@ -27,6 +27,7 @@ import { createMemoryObjects } from "../lib/memory/objects.ts";
 import { createMemoryOutbox } from "../lib/memory/outbox.ts";
 import { createMemoryWorker } from "../lib/memory/world.ts";
 import { processBatch } from "../lib/worker/process-batch.ts";
+import { startBedrock } from "../infra/local/bedrock/server.ts";
 import config from "../infra/sluice.config.ts";
 import { createJobTable, createLeaseTable, createQueue, localClient, startEngines } from "./contract/engines.ts";
 
@@ -186,6 +187,27 @@ describe("the README's examples", () => {
     expect(await processBatch(worker, deliveries, Date.now() + 90_000)).toEqual([]);
     const { stdout } = await running;
     expect(stdout).toMatch(/^us-west-2 \{[\s\S]*outputTokens/);
+    rmSync(example);
+  });
+
+  test("the call runs as it stands, and has its reply", async () => {
+    const [engines, bedrock] = await Promise.all([startEngines(), startBedrock()]);
+    afterAll(() => Promise.all([engines.stop(), bedrock.close()]));
+    const dynamoUrl = engines.dynoxide ?? engines.dynalite;
+    const example = join(root, ".sluice/readme/call.ts");
+    mkdirSync(join(root, ".sluice/readme"), { recursive: true });
+    writeFileSync(example, block("ts", "createCallNow").replaceAll('"./', '"../../'));
+    const env = {
+      ...process.env,
+      AWS_ENDPOINT_URL_DYNAMODB: dynamoUrl,
+      AWS_ENDPOINT_URL_BEDROCK_RUNTIME: bedrock.endpoint,
+      AWS_REGION: "us-east-1",
+      AWS_ACCESS_KEY_ID: "local",
+      AWS_SECRET_ACCESS_KEY: "local",
+      LEASE_TABLE: await createLeaseTable(dynamoUrl),
+    };
+    const { stdout } = await promisify(execFile)(process.execPath, [example], { env });
+    expect(stdout).toBe("us-west-2\n");
     rmSync(example);
   });
 });

@@ -34,12 +34,12 @@ const floors: readonly { readonly says: string; readonly floor: RegExp; readonly
   },
   {
     says: "memory needs neither AWS nor Node",
-    floor: /^lib\/memory\/(?!world\.ts$)/,
+    floor: /^lib\/memory\/(?!(world|invoke)\.ts$)/,
     standsOn: /^lib\/(core|memory)\/|^lib\/ports\.ts$|^zod$/,
   },
   {
-    says: "nor does its world, which makes the worker that runs on it",
-    floor: /^lib\/memory\/world\.ts$/,
+    says: "nor do its world, which makes the worker that runs on it, and what invokes that",
+    floor: /^lib\/memory\/(world|invoke)\.ts$/,
     standsOn: /^lib\/(core|worker|memory)\/|^lib\/ports\.ts$/,
   },
   {
@@ -56,6 +56,11 @@ const floors: readonly { readonly says: string; readonly floor: RegExp; readonly
     says: "what operators do stands on the ports",
     floor: /^lib\/operate\//,
     standsOn: /^lib\/(core|operate)\/|^lib\/ports\.ts$/,
+  },
+  {
+    says: "a call is the worker in the caller's process: on AWS where the lease table and Bedrock are, in memory where the rest is",
+    floor: /^lib\/call-now\//,
+    standsOn: /^lib\/(core|aws|worker|memory|client|call-now)\/|^lib\/(ports|config)\.ts$/,
   },
   {
     says: "a function is its adapters and the worker",
@@ -104,7 +109,7 @@ test("no file is longer than one reads without getting lost", () => {
 describe("nothing is left lying about", () => {
   /** Where a reader, Lambda or a command comes in. */
   const doors =
-    /^(functions\/|infra\/app\.ts|infra\/examples\/app\.ts|infra\/local\/(start|environment-child)\.ts|lib\/client\/index\.ts|test\/.*\.test\.ts|test\/.*\.config\.ts|test\/bench\/|test\/mutants\/run(ner)?\.ts|test\/simulation\/simulate\.ts|test\/deploy\/app\.ts|test\/account\/run\.ts|test\/a\.ts)/;
+    /^(functions\/|infra\/app\.ts|infra\/examples\/app\.ts|infra\/local\/(start|environment-child)\.ts|lib\/(client|call-now)\/index\.ts|test\/.*\.test\.ts|test\/.*\.config\.ts|test\/bench\/|test\/mutants\/run(ner)?\.ts|test\/simulation\/simulate\.ts|test\/deploy\/app\.ts|test\/account\/run\.ts|test\/a\.ts)/;
   const imported = new Set(sources.flatMap(importsOf).filter(isFile));
 
   test("every file is a door or is imported", () => {

@@ -64,6 +64,9 @@ type Request<P> =
 
 export type JobOf<O extends Op> = Asked<O> & Request<ParamsOf[O]>;
 
+/** A job that is called in this process: whoever calls has the reply in hand, and the params. `lane`: `rt` without it. */
+export type CallOf<O extends Op> = Omit<Asked<O>, "replyTo"> & { readonly params: ParamsOf[O] };
+
 /** What a sender asks for: the envelope, with `op` deciding the type of `params`. */
 export type Job = { readonly [O in Op]: JobOf<O> }[Op];
 

@@ -8,7 +8,7 @@ import type { SluiceProps } from "../../infra/sluice-props.ts";
 import { of, rightsOf } from "./one-function.ts";
 import { Template, config, findings, smallEntry, stack } from "./synth.ts";
 
-type Granting = "grantSubmit" | "grantReadReplies" | "grantCancel" | "grantForget";
+type Granting = "grantSubmit" | "grantReadReplies" | "grantCancel" | "grantForget" | "grantCallNow";
 
 /** What somebody may do who was granted that, and what cdk-nag says. */
 function granted(grants: readonly Granting[], more: (theirs: Stack) => Partial<SluiceProps> = () => ({})) {
@@ -25,6 +25,9 @@ const underKey = (theirs: Stack) => ({ key: new Key(theirs, "Key", { enableKeyRo
 const laneQueues = ["LlmRtQueue", "LlmBgQueue", "LlmBulkQueue"].map((id) => `{"Fn::GetAtt":["${id}","Arn"]}`);
 const inBucket = (prefix: string) => `{"Fn::Join":["",[{"Fn::GetAtt":["LlmRepliesBucket","Arn"]},"/${prefix}/*"]]}`;
 const jobTable = '{"Fn::GetAtt":["LlmJobTable","Arn"]}';
+const leaseTable = '{"Fn::GetAtt":["LlmLeaseTable","Arn"]}';
+const bedrock = (where: string, what: string) =>
+  `{"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":bedrock:${where}:${what}"]]}`;
 const key = '{"Fn::GetAtt":["Key","Arn"]}';
 
 describe("a grant gives what the client's verb does, and no more", () => {
@@ -33,6 +36,14 @@ describe("a grant gives what the client's verb does, and no more", () => {
     ["grantReadReplies", [`BatchGetItem GetItem: ${jobTable}`, `GetObject: ${inBucket("outputs")}`]],
     ["grantCancel", [`GetItem UpdateItem: ${jobTable}`]],
     ["grantForget", [`GetItem UpdateItem: ${jobTable}`, `DeleteObject: ${inBucket("outputs")}`]],
+    [
+      "grantCallNow",
+      [
+        `BatchGetItem GetItem UpdateItem: ${leaseTable}`,
+        `GetInferenceProfile InvokeModel InvokeModelWithResponseStream: ${bedrock("us-west-2", `",{"Ref":"AWS::AccountId"},":inference-profile/us.amazon.nova-lite-v1:0`)}`,
+        `InvokeModel InvokeModelWithResponseStream: [${["us-east-1", "us-east-2", "us-west-2"].map((where) => bedrock(where, ":foundation-model/amazon.nova-lite-v1:0")).join(",")}]`,
+      ],
+    ],
   ])("%s", (grant, rights) => expect(granted([grant])).toEqual({ rights, found: [] }));
 
   const tableKey = `Decrypt DescribeKey Encrypt GenerateDataKey GenerateDataKeyWithoutPlaintext ReEncryptFrom ReEncryptTo: ${key}`;
@@ -41,6 +52,7 @@ describe("a grant gives what the client's verb does, and no more", () => {
     ["grantReadReplies", `Decrypt DescribeKey: ${key}`],
     ["grantCancel", tableKey],
     ["grantForget", tableKey],
+    ["grantCallNow", tableKey],
   ])("%s, under a key, with the key", (grant, rights) => {
     const { rights: all, found } = granted([grant], underKey);
     expect(all.filter((right) => right.endsWith(key))).toEqual([rights]);

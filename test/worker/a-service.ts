@@ -1,19 +1,18 @@
 /** One lane's workers on the World in memory, and a small event source mapping that feeds them. */
 import { checkConfig } from "../../lib/config.ts";
 import type { ConfigInput } from "../../lib/config.ts";
-import { deliveryOf } from "../../lib/core/batch.ts";
 import type { Config } from "../../lib/core/config.ts";
 import type { JsonObject } from "../../lib/core/json.ts";
 import type { Lane } from "../../lib/core/lane.ts";
 import { laneLimits } from "../../lib/core/limits.ts";
 import type { Reply } from "../../lib/core/reply.ts";
+import { invoke } from "../../lib/memory/invoke.ts";
 import type { VirtualClock } from "../../lib/memory/clock.ts";
 import { createMemoryWorker, createMemoryWorld } from "../../lib/memory/world.ts";
 import type { MemoryWorld } from "../../lib/memory/world.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import type { World } from "../../lib/ports.ts";
 import type { Worker } from "../../lib/worker/invocation.ts";
-import { processBatch } from "../../lib/worker/process-batch.ts";
 import { t0 } from "../a.ts";
 
 const target = (region: string) => ({
@@ -100,11 +99,9 @@ export function aService(
     async invoke(options = {}) {
       const { clock, queue } = world;
       const received = queue.receive(laneLimits[lane].batchSize);
-      const records = received.map((record) => deliveryOf(record, lane, clock.nowMs()));
-      const endsAtMs = clock.nowMs() + (options.timeoutMs ?? laneLimits[lane].functionTimeoutMs);
-      const again = new Set(await passing(clock, processBatch(options.worker ?? worker, records, endsAtMs)));
-      for (const { messageId, receiptHandle } of received) if (!again.has(messageId)) queue.delete(receiptHandle);
-      return [...again];
+      const { timeoutMs = laneLimits[lane].functionTimeoutMs } = options;
+      const endsAtMs = clock.nowMs() + timeoutMs;
+      return passing(clock, invoke(options.worker ?? worker, queue, received, { endsAtMs }));
     },
     async drain(invocationsMax = 50) {
       for (let invocations = 0; invocations < invocationsMax; invocations += 1) {
