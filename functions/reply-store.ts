@@ -1,17 +1,3 @@
-import middy from "@middy/core";
-import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { storeSettingsOf } from "../lib/aws/settings.ts";
-import { storeWorld } from "../lib/aws/world.ts";
-import { batchResponse } from "../lib/core/batch.ts";
-import { storeReplies } from "../lib/worker/store-replies.ts";
-import { config, flushing, telemetry } from "./opening.ts";
+import { replyStoreHandler } from "./handlers/reply-store.ts";
 
-const store = { config, world: storeWorld(storeSettingsOf(process.env), telemetry) };
-
-/** Stores what waits in the replies queue; its answer names the messages that must come again. */
-export const handler = middy<SQSEvent, SQSBatchResponse>()
-  .use(flushing)
-  .handler(async (event, context) => {
-    const endsAtMs = store.world.clock.nowMs() + context.getRemainingTimeInMillis();
-    return batchResponse(await storeReplies(store, event.Records, endsAtMs));
-  });
+export const handler = replyStoreHandler();

@@ -53,6 +53,6 @@ export interface SluiceProps {
   readonly recursiveLoop?: RecursiveLoop;
   /** X-Ray. Default: none. ACTIVE records each invocation that its sampling chooses; X-Ray charges for it. */
   readonly tracing?: Tracing;
-  /** The source file of a function, where it is one of your own; default `functions/<name>.ts`. */
-  readonly entryOf?: (name: FunctionName) => string;
+  /** The source file of a function, where it is one of your own; default, and where it answers nothing: `functions/<name>.ts`. */
+  readonly entryOf?: (name: FunctionName) => string | undefined;
 }

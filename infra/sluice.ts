@@ -97,7 +97,8 @@ export class Sluice extends Construct {
     this.leaseTable = new LeaseTable(this, "LeaseTable", { removalPolicy, key, given: tables.leases });
     this.replies = new RepliesBucket(this, "Replies", { ttlDays, removalPolicy, key });
 
-    const { entryOf = (name) => join(import.meta.dirname, `../functions/${name}.ts`) } = props;
+    const entryOf = (name: FunctionName) =>
+      props.entryOf?.(name) ?? join(import.meta.dirname, `../functions/${name}.ts`);
     const codeOf = (name: FunctionName) => Code.fromAsset(this.bundle(name, entryOf(name)));
     const environment = {
       SLUICE_JOB_TABLE: this.jobTable.table.tableName,

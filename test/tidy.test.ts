@@ -65,7 +65,7 @@ const floors: readonly { readonly says: string; readonly floor: RegExp; readonly
   {
     says: "a function is its adapters and the worker",
     floor: /^functions\//,
-    standsOn: /^lib\/|^functions\/opening\.ts$|^node:|^@middy|^aws-lambda$/,
+    standsOn: /^lib\/|^functions\/(opening\.ts$|handlers\/)|^node:|^@middy|^aws-lambda$/,
   },
   {
     says: "the stack shares numbers and config with the runtime, nothing else",

@@ -87,6 +87,9 @@ export const leasesPerPage = 32;
 /** The closing bell rings this long before the invocation's end; the handler returns `lastCallMs` before it. */
 export const closingBellMs = 5_000;
 export const lastCallMs = 1_000;
+/** Hooks are waited for when all else is done: so long at most, and never into the last of the invocation. */
+export const hooksMsMax = 1_000;
+export const hooksEndMs = 250;
 /** After the bell every write is tried once, for this long. */
 export const lastTryMs = 1_000;
 
