@@ -50,6 +50,10 @@ export const alarmTexts = {
     when: `more than ${hiddenMessagesMax} messages of a lane are in flight`,
     remedy: "SQS delivers none beyond 120000: let senders pause, and see what the jobs wait for",
   },
+  BudgetSpent: {
+    when: "a lane has spent its budget of the day: its jobs wait for midnight UTC, and those of rt are refused",
+    remedy: "See Cost for what spent it. To go on: budgetUsd on the lane's row, or a larger dailyBudgetUsd",
+  },
   LeasesLost: {
     when: "a worker lost a lease that it used",
     remedy: "It was frozen or DynamoDB slow: see Health; for that time a limit may have been exceeded",

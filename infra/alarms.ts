@@ -10,6 +10,7 @@ import { Topic } from "aws-cdk-lib/aws-sns";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import { budgetedLanes } from "../lib/core/budget.ts";
 import { lanes } from "../lib/core/lane.ts";
 import type { Lane } from "../lib/core/lane.ts";
 import {
@@ -39,6 +40,8 @@ interface Watch {
   readonly periods?: number;
   /** There is trouble when there is nothing: it rings when the metric is below `above`, or absent. */
   readonly isPulse?: true;
+  /** What was told last holds until something else is told. */
+  readonly isLasting?: true;
 }
 
 export interface ServiceAlarmsProps {
@@ -52,6 +55,8 @@ export interface ServiceAlarmsProps {
 
 const fiveMinutes = Duration.minutes(5);
 /** One straggler is no backlog, and a table that grows refuses for a moment. */
+/** Percent: a budget is spent at 100, and the alarm rings above. */
+const justBelowAll = 99.999;
 const threeOfFive = { datapoints: 3, periods: 5 };
 
 /** Each says what happened and what to do about it; all go to one topic, also when it is over. */
@@ -106,7 +111,8 @@ export class ServiceAlarms extends Construct {
   }
 }
 
-function alarmProps({ name, of, metric: watched, above, datapoints = 1, periods = datapoints, isPulse }: Watch) {
+function alarmProps(watch: Watch) {
+  const { name, of, metric: watched, above, datapoints = 1, periods = datapoints, isPulse, isLasting } = watch;
   const { when, remedy } = alarmTexts[name];
   return {
     alarmDescription: `${of === undefined ? "" : `${of}: `}${when}. ${remedy}`,
@@ -117,7 +123,12 @@ function alarmProps({ name, of, metric: watched, above, datapoints = 1, periods 
     comparisonOperator:
       isPulse === true ? ComparisonOperator.LESS_THAN_THRESHOLD : ComparisonOperator.GREATER_THAN_THRESHOLD,
     // Most of these are only told of when something happens.
-    treatMissingData: isPulse === true ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
+    treatMissingData:
+      isPulse === true
+        ? TreatMissingData.BREACHING
+        : isLasting === true
+          ? TreatMissingData.IGNORE
+          : TreatMissingData.NOT_BREACHING,
   };
 }
 
@@ -136,6 +147,14 @@ function watchesOf(watched: Watched): readonly Watch[] {
       datapoints: alarmBreakerShutMs / minute.toMilliseconds(),
       periods: alarmBreakerShutMs / minute.toMilliseconds() + 1,
     },
+    ...budgetedLanes(watched.config).map((lane): Watch => ({
+      name: "BudgetSpent",
+      of: lane,
+      metric: metric("BudgetUsedPercent", { lane }, "Maximum"),
+      above: justBelowAll,
+      // A lane that waits spends nothing and tells nothing, until its next day begins.
+      isLasting: true,
+    })),
     { name: "LeasesLost", metric: expression(grouped("LeasesLost", ["model", "target"])), above: 0 },
     ...functionsOf(watched).flatMap(([of, { function: fn, timeoutMs }]): Watch[] => [
       { name: "FunctionErrors", of, metric: fn.metricErrors({ statistic: "Sum", period: fiveMinutes }), above: 0 },

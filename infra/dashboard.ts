@@ -2,9 +2,10 @@ import { Stack } from "aws-cdk-lib";
 import { AlarmStatusWidget, Dashboard, GraphWidget, TextWidget } from "aws-cdk-lib/aws-cloudwatch";
 import type { Alarm, GraphWidgetProps, IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import { Construct } from "constructs";
+import { budgetedLanes } from "../lib/core/budget.ts";
 import { targetsOf } from "../lib/core/config.ts";
 import { lanes } from "../lib/core/lane.ts";
-import { hiddenMessagesMax } from "../lib/core/limits.ts";
+import { budgetNearPercent, hiddenMessagesMax } from "../lib/core/limits.ts";
 import { memoryMb } from "./live-function.ts";
 import {
   eachLane,
@@ -95,7 +96,7 @@ function rowsOf(watched: Watched): readonly Row[] {
     },
     {
       title: "Cost",
-      how: "USD by the prices of the config, of which the bill knows better. Wasted: tokens of requests that were cut or failed, and may be billed. Waiting is paid Lambda time in which nothing was asked.",
+      how: "USD by the prices of the config, of which the bill knows better. At 100 % of its budget a lane waits for midnight UTC. Wasted: tokens of requests that were cut or failed, and may be billed. Waiting is paid Lambda time in which nothing was asked.",
       graphs: graphsOfCost(watched),
     },
     {
@@ -216,9 +217,24 @@ function graphsOfCost(watched: Watched): readonly Graph[] {
     pulse: watched.sweeper.function.metricInvocations({ period: minute }),
   };
   const hourly = expression("usd * (3600 / PERIOD(pulse))", undefined, usedByHour);
+  const budgeted = budgetedLanes(watched.config);
+  const ofBudget = (name: "BudgetSpentUsd" | "BudgetUsedPercent") =>
+    budgeted.map((lane) => metric(name, { lane }, "Maximum", lane));
+  const budgets: readonly Graph[] = [
+    {
+      title: "Budget of the day, % spent by lane",
+      lines: ofBudget("BudgetUsedPercent"),
+      leftAnnotations: [
+        { value: 100, label: "spent" },
+        { value: budgetNearPercent, label: "nearly" },
+      ],
+    },
+    { title: "Spent of a budget today, USD by lane", lines: ofBudget("BudgetSpentUsd") },
+  ];
   return [
     { title: "Tokens", lines: [total("InputTokens"), total("OutputTokens"), total("CacheTokens")], stacked: true },
     { title: "USD an hour by model", lines: [hourly], stacked: true },
+    ...(budgeted.length === 0 ? [] : budgets),
     { title: "Tokens perhaps billed for nothing", lines: [grouped("PossiblyWastedTokens", ["model", "target"])] },
     { title: "Billed while waiting, ms", lines: eachLane("BilledWaitMs", "Sum"), stacked: true },
     { title: "Slept in backoff, ms, by job", lines: eachLane("SleptMs", "Average") },

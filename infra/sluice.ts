@@ -9,7 +9,7 @@ import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { IScheduleGroup } from "aws-cdk-lib/aws-scheduler";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
-import { checkConfig, ConfigError } from "../lib/config.ts";
+import { checkConfig } from "../lib/config.ts";
 import type { Config } from "../lib/core/config.ts";
 import { lanes } from "../lib/core/lane.ts";
 import type { Lane } from "../lib/core/lane.ts";
@@ -39,7 +39,6 @@ import { Rollout } from "./rollout.ts";
 import type { RolledOut } from "./rollout.ts";
 import type { FunctionName, SluiceProps } from "./sluice-props.ts";
 import { SweeperFunction } from "./sweeper-function.ts";
-import { unenforced } from "./unenforced.ts";
 import { WorkerFunction } from "./worker-function.ts";
 
 /** Jobs come by the lanes' queues, run under shared leases, and end in exactly one reply each. */
@@ -71,11 +70,6 @@ export class Sluice extends Construct {
     const { removalPolicy = RemovalPolicy.RETAIN, logRetention = RetentionDays.ONE_MONTH, recursiveLoop } = props;
     this.key = key;
     this.config = checkConfig(props.config);
-    const notYet = unenforced(this.config);
-    if (notYet.length > 0)
-      throw new ConfigError(
-        `Nothing enforces these settings yet, so that they would limit nothing; leave them out: ${notYet.join(", ")}`,
-      );
     const idle = idleLimits(this.config);
     if (idle.length > 0)
       Annotations.of(this).addInfoV2(

@@ -1,9 +1,10 @@
 import type { Usage } from "./core/attempt.ts";
 import type { Breaker } from "./core/breaker.ts";
+import type { BudgetDay } from "./core/budget.ts";
 import type { Claim, ClaimAnswer, ClaimAsk, Completed, JobRow, Owned, Progress, ReleaseAsk } from "./core/claim.ts";
 import type { Op } from "./core/config.ts";
 import type { ProviderError } from "./core/failure.ts";
-import type { JsonObject } from "./core/json.ts";
+import type { Json, JsonObject } from "./core/json.ts";
 import type { Head, Page, PageRef } from "./core/lease.ts";
 import type { Lane } from "./core/lane.ts";
 import type { Charge, Charged, Clocks, Quota, Toll } from "./core/rate.ts";
@@ -174,6 +175,11 @@ export interface LeaseTable {
   writeHead(ledger: string, seen: Head | undefined, next: Head): Promise<RowWritten<Head>>;
   /** Writes the breaker if it is still as seen; undefined: closed, without a failure. */
   writeBreaker(target: string, seen: Breaker | undefined, next: Breaker): Promise<RowWritten<Breaker>>;
+  /**
+   * Adds to what a lane has spent on a day, and answers the sum. Sent twice it counts twice, which keeps the budget too well
+   * and never too badly. `ttlS`: epoch seconds after which the row may go. Throws if what stands there is no number.
+   */
+  addSpent(of: BudgetDay, nanoUsd: number, ttlS: number): Promise<number>;
   /** An operator's override in the place of the one before it. What is learned beside it stays. */
   setOverride(ask: OverrideAsk): Promise<void>;
   /**
@@ -209,6 +215,8 @@ export interface BoardNames {
   readonly targets: readonly string[];
   readonly lanes: readonly Lane[];
   readonly models: readonly string[];
+  /** For what their lanes have spent. */
+  readonly budgets?: readonly BudgetDay[];
 }
 
 /** What was never written is left out. */
@@ -216,6 +224,8 @@ export interface BoardRows {
   readonly heads: ReadonlyMap<string, Head>;
   readonly breakers: ReadonlyMap<string, Breaker>;
   readonly overrides: OverrideRows;
+  /** Nano-USD, by `budgetName`, as they stand in the table. */
+  readonly spent: ReadonlyMap<string, Json>;
 }
 
 /** The queue that the messages came from, and the parked queue. */

@@ -1,5 +1,7 @@
 import type { AttributeValue, UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
 import type { Breaker } from "../core/breaker.ts";
+import { budgetName } from "../core/budget.ts";
+import type { BudgetDay } from "../core/budget.ts";
 import type { Json } from "../core/json.ts";
 import { isLane } from "../core/lane.ts";
 import { headFields } from "../core/lease.ts";
@@ -12,9 +14,9 @@ import type { Item } from "./row.ts";
 /*
  * `L#<ledger>#<page>`: a page, the map `l` of lease id → expiry. `H#<ledger>`: the head. The clocks of a quota (`clock-rows`)
  * lie on the only page, or on the head of several. `B#<target>`: the breaker. What an operator has set lies in the map
- * `override`: of a ledger on its head, else on `LANE#<lane>` and `MODEL#<model>`.
+ * `override`: of a ledger on its head, else on `LANE#<lane>` and `MODEL#<model>`. `BUDGET#<lane>#<day>`: what a lane has spent.
  */
-const boardPrefixes = { ledger: "H#", target: "B#", lane: "LANE#", model: "MODEL#" } as const;
+const boardPrefixes = { ledger: "H#", target: "B#", lane: "LANE#", model: "MODEL#", budget: "BUDGET#" } as const;
 
 export function pageKey({ ledger, page }: PageRef): string {
   return `L#${ledger}#${page}`;
@@ -28,18 +30,23 @@ export function breakerKey(target: string): string {
   return boardPrefixes.target + target;
 }
 
+export function budgetKey(of: BudgetDay): string {
+  return boardPrefixes.budget + budgetName(of);
+}
+
 export function overrideKey({ kind, name }: OverrideAsk): string {
   return boardPrefixes[kind] + name;
 }
 
 /** No key comes twice, for DynamoDB refuses that. */
-export function boardKeys({ ledgers, targets, lanes, models }: BoardNames): string[] {
+export function boardKeys({ ledgers, targets, lanes, models, budgets = [] }: BoardNames): string[] {
   return [
     ...new Set([
       ...ledgers.map(headKey),
       ...targets.map(breakerKey),
       ...lanes.map((lane) => boardPrefixes.lane + lane),
       ...models.map((model) => boardPrefixes.model + model),
+      ...budgets.map(budgetKey),
     ]),
   ];
 }
@@ -69,7 +76,27 @@ export function boardOf(items: readonly Item[]): BoardRows {
       ),
       models: new Map(overridesOf("model")),
     },
+    spent: new Map(
+      of("budget").map(({ name, item }) => [name, item[spentNanoUsd] ? jsonOf(item[spentNanoUsd]) : null]),
+    ),
   };
+}
+
+const spentNanoUsd = "spentNanoUsd";
+
+export function spentOf(item: Item | undefined): number {
+  const sum = readNumber(item ?? {}, spentNanoUsd);
+  if (sum === undefined) throw new Error("DynamoDB has not answered what was spent");
+  return sum;
+}
+
+export function spentWrite(nanoUsd: number, ttlS: number) {
+  return {
+    UpdateExpression: "ADD #spent :nanoUsd SET #ttl = :ttl",
+    ExpressionAttributeNames: { "#spent": spentNanoUsd, "#ttl": "ttl" },
+    ExpressionAttributeValues: { ":nanoUsd": attribute(nanoUsd), ":ttl": attribute(ttlS) },
+    ReturnValues: "ALL_NEW",
+  } satisfies Partial<UpdateItemCommandInput>;
 }
 
 const headAttributes: Readonly<Record<keyof Head, string>> = {

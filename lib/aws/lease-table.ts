@@ -17,12 +17,15 @@ import {
   breakerKey,
   breakerOf,
   breakerWrite,
+  budgetKey,
   headKey,
   headOf,
   headWrite,
   overrideKey,
   overrideWrite,
   pageKey,
+  spentOf,
+  spentWrite,
 } from "./lease-rows.ts";
 import { attribute, keysPerReadMax } from "./row.ts";
 import type { Item } from "./row.ts";
@@ -152,6 +155,8 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
 
     writeHead: (ledger, seen, next) => rewrite(headKey(ledger), headWrite(seen, next), (row) => row && headOf(row)),
     writeBreaker: (target, seen, next) => rewrite(breakerKey(target), breakerWrite(seen, next), breakerOf),
+
+    addSpent: async (of, nanoUsd, ttlS) => spentOf((await update(budgetKey(of), spentWrite(nanoUsd, ttlS))).Attributes),
 
     setOverride: async (override) => {
       await update(overrideKey(override), overrideWrite(override));

@@ -50,12 +50,15 @@ function measure(sets: Map<string, Metrics>, { name, unit, value, dimensions }: 
   const key = JSON.stringify(dimensions);
   const metrics = sets.get(key) ?? metricsFor(dimensions);
   sets.set(key, metrics);
-  metrics.addMetric(
-    name,
-    unit === "ms" ? MetricUnit.Milliseconds : unit === "count" ? MetricUnit.Count : MetricUnit.NoUnit,
-    value,
-  );
+  metrics.addMetric(name, units[unit], value);
 }
+
+const units = {
+  ms: MetricUnit.Milliseconds,
+  count: MetricUnit.Count,
+  percent: MetricUnit.Percent,
+  usd: MetricUnit.NoUnit,
+} as const satisfies Readonly<Record<Measurement["unit"], unknown>>;
 
 function metricsFor(dimensions: Measurement["dimensions"]): Metrics {
   const metrics = new Metrics({ namespace });

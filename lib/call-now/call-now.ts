@@ -56,8 +56,11 @@ export function callNowOn(shared: Shared, config: Config, name: string): CallNow
   // The reply is handed over as it is: nothing of it has to fit into a row.
   const whole = { ...config, replies: { ...config.replies, inlineBytesMax: Infinity } };
   const identity = { name, version: "", digest: (text: string) => text };
-  // Leases, and what is known of limits, are the process's; all else is the call's own.
-  const { board, desk } = openWorker({ ...shared, ...nowhere(shared, "rt") }, whole, { ...identity, lane: "rt" });
+  // Leases, and what is known of limits and budgets, are the process's; all else is the call's own.
+  const { board, budgets, desk } = openWorker({ ...shared, ...nowhere(shared, "rt") }, whole, {
+    ...identity,
+    lane: "rt",
+  });
 
   return async <O extends Op>(job: CallOf<O>, { signal }: CallOptions = {}): Promise<ReplyOf<O>> => {
     const envelope = envelopeOf(job, config);
@@ -75,6 +78,7 @@ export function callNowOn(shared: Shared, config: Config, name: string): CallNow
       config: whole,
       world,
       board,
+      budgets,
       desk,
       lane,
       kept: new KeptReplies(),

@@ -23,6 +23,13 @@ function hopefulError({ kind, step, waitMs, known, failure }: Hope, went: string
         message: `no step had room: ${went}; raise the targets' limits or quotas, or send the job again with a later deadline`,
         ...retry,
       };
+    case "budget":
+      return {
+        code: "budget_exhausted",
+        kind: "budget",
+        message: `the lane has spent its money for the day: ${went}; raise its dailyBudgetUsd, or budgetUsd on its row in the lease table, or send the job again after midnight UTC`,
+        ...retry,
+      };
     case "breaker":
       return {
         code: "circuit_open",
@@ -181,6 +188,7 @@ function wentHow(outcome: StepOutcome): string {
 }
 
 const skipWords: Readonly<Record<Exclude<SkipReason["kind"], "feature-missing">, string>> = {
+  "budget-spent": "lane's budget spent",
   "taken-out": "taken out",
   "breaker-open": "breaker open",
   paused: "paused",

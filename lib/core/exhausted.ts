@@ -54,6 +54,7 @@ const causes = {
   quota: "quota",
   throttled: "capacity",
   paused: "paused",
+  budget: "budget",
   daily: "paused",
   breaker: "circuit_open",
   out: "taken-out",
@@ -89,6 +90,7 @@ function walkDelayMs({ kind, waitMs }: Hope, spared: readonly StepOutcome[], at:
         ? 0
         : leaseWaitMsMax;
     case "paused":
+    case "budget":
       return Math.max(waitMs, pauseMsMin);
     case "quota":
       return at.lane === "rt" ? Math.max(waitMs, pauseMsMin) : Infinity;

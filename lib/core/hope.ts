@@ -29,6 +29,7 @@ export interface Hope {
     | "quota"
     | "throttled"
     | "paused"
+    | "budget"
     | "daily"
     | "breaker"
     | "transient"
@@ -62,13 +63,15 @@ interface Now {
 
 /**
  * The hopes of a chain, the soonest first, then in the chain's order. That an operator brings a step back is the last:
- * nobody waits for it while anything else may serve.
+ * nobody waits for it while anything else may serve. A lane whose money is spent has no other hope than its next day.
  */
 export function hopesOf(outcomes: readonly StepOutcome[], at: Now): Hope[] {
   const isOut = ({ kind }: Hope) => Number(kind === "out");
-  return outcomes
+  const hopes = outcomes
     .flatMap((outcome) => hopeOf(outcome, at) ?? [])
     .sort((a, b) => isOut(a) - isOut(b) || a.waitMs - b.waitMs);
+  const ofBudget = hopes.filter(({ kind }) => kind === "budget");
+  return ofBudget.length > 0 ? ofBudget : hopes;
 }
 
 export function hopeOf(outcome: StepOutcome, at: Now): Hope | undefined {
@@ -108,6 +111,8 @@ function hopeOfSkipped(reason: SkipReason, unknown: When, until: (untilMs: numbe
       return { kind: "breaker", ...until(reason.untilMs) };
     case "paused":
       return { kind: "paused", ...until(reason.untilMs) };
+    case "budget-spent":
+      return { kind: "budget", ...until(reason.untilMs) };
     case "no-headroom":
       return { kind: "full", ...unknown };
     case "op-not-served":

@@ -73,6 +73,8 @@ export const laneLimits: Readonly<Record<Lane, LaneLimits>> = {
 /** The claim, the heartbeat and the visibility that go with them. */
 export const holdMs = 30_000;
 export const heartbeatMs = 10_000;
+/** A container writes what its attempts have cost at most so often, and when its invocation ends. */
+export const budgetWriteMs = 1_000;
 /** A message stays hidden this much longer than its claim holds, so that the claim lapses first. */
 export const hideBeyondHoldMs = 5_000;
 /** Another worker takes a lapsed claim only this much after its end: clocks differ. */
@@ -186,6 +188,8 @@ export const alarmFailedOverMs = 15 * 60_000;
 /** A target's breaker is met shut in every minute of this. */
 export const alarmBreakerShutMs = 5 * 60_000;
 export const alarmDurationPercent = 80;
+/** Of a lane's budget: a line on the dashboard, no alarm. */
+export const budgetNearPercent = 80;
 /** Three sweeps. */
 export const alarmSweeperSilentMs = 3 * sweepEveryMs;
 

@@ -69,6 +69,11 @@ function valuesOf(event: Noted): readonly Value[] {
       return [one("BreakerClosed")];
     case "attempted":
       return attempted(event);
+    case "spent":
+      return [
+        ["BudgetSpentUsd", event.spentUsd],
+        ["BudgetUsedPercent", event.usedPercent],
+      ];
     case "requeued":
       return [one("Requeues", { cause: event.cause })];
     case "unknown-model":

@@ -2,7 +2,7 @@
 export type Dimension = "lane" | "model" | "target" | "outcome" | "reason" | "cause" | "code";
 
 export interface MetricFacts {
-  readonly unit: "count" | "ms" | "usd";
+  readonly unit: "count" | "ms" | "usd" | "percent";
   /** Each value is emitted once for every set. */
   readonly by: readonly (readonly Dimension[])[];
 }
@@ -68,6 +68,9 @@ export const metrics = {
   CacheTokens: count(byBoth),
   PossiblyWastedTokens: count(byBoth),
   CostUsd: { unit: "usd", by: [byBoth] },
+  /** Of the day so far, told whenever it grows; only of lanes with a budget. */
+  BudgetSpentUsd: { unit: "usd", by: [byLane] },
+  BudgetUsedPercent: { unit: "percent", by: [byLane] },
   SleptMs: ms(byLane),
   BilledWaitMs: ms(byLane),
   OverheadMs: ms(byLane),

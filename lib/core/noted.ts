@@ -64,6 +64,8 @@ export type Noted = Tags &
         readonly usage: Usage;
         readonly costUsd?: number;
       }
+    /** What the lane has spent today, of its budget, after a container's attempts have been added. */
+    | { readonly kind: "spent"; readonly spentUsd: number; readonly budgetUsd: number; readonly usedPercent: number }
     /** A step behind the first is about to be tried. */
     | { readonly kind: "fallback" }
     /** The request and its answer, only where the config has switched `logPayloads` on. */

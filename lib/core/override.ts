@@ -15,6 +15,8 @@ export interface LedgerOverride {
 
 export interface LaneOverride {
   readonly pausedUntilMs?: number;
+  /** In the place of the config's `dailyBudgetUsd`, where it has one, for as long as this stands. */
+  readonly budgetUsd?: number;
 }
 
 /** Steps `model@target`, or models for all their targets, in the order in which they are tried; the others follow. */
@@ -81,7 +83,7 @@ export function readLedgerOverride(row: unknown): ReadOverride<LedgerOverride> {
 }
 
 export function readLaneOverride(row: unknown): ReadOverride<LaneOverride> {
-  return readFields(row, { pausedUntilMs: readTime });
+  return readFields(row, { pausedUntilMs: readTime, budgetUsd: readAmount });
 }
 
 /** `isKnown`: whether the config has a step or a model of that name. */
@@ -178,6 +180,12 @@ function readTime(value: Json): ReadField<number> {
   const atMs = numberIn(value);
   if (atMs === undefined || atMs < 0) return { trouble: "is no time" };
   return atMs > 0 && (atMs < 1e11 || atMs > 1e14) ? { trouble: "is no time in ms" } : { value: atMs };
+}
+
+/** 0 stops the lane for the day. */
+function readAmount(value: Json): ReadField<number> {
+  const amount = numberIn(value);
+  return amount === undefined || amount < 0 ? { trouble: "is no amount" } : { value: amount };
 }
 
 function readOut(value: Json): ReadField<true> {

@@ -134,6 +134,8 @@ function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefine
 
 /** Why a step is passed over without an attempt. Times are epoch ms. */
 export type SkipReason =
+  /** Its lane has spent its money for the day, as on every other step. */
+  | { readonly kind: "budget-spent"; readonly untilMs: number }
   /** By an operator, until the same brings it back. */
   | { readonly kind: "taken-out" }
   | { readonly kind: "breaker-open"; readonly untilMs: number }
@@ -162,6 +164,8 @@ export interface StepFacts {
   readonly need: Need;
   readonly nowMs: number;
   readonly deadlineLeftMs: number;
+  /** The lane's money for the day is spent. */
+  readonly budgetUntilMs?: number;
   readonly takenOut?: boolean;
   /** The end of the breaker's opening: from then on a probe may go. */
   readonly breakerUntilMs?: number;
@@ -176,7 +180,8 @@ export interface StepFacts {
 
 /** Why this step is not tried now; undefined: it is. The first reason that applies is told. */
 export function skipReason(step: Step, facts: StepFacts): SkipReason | undefined {
-  const { need, nowMs, breakerUntilMs, pausedUntilMs } = facts;
+  const { need, nowMs, budgetUntilMs, breakerUntilMs, pausedUntilMs } = facts;
+  if (budgetUntilMs !== undefined) return { kind: "budget-spent", untilMs: budgetUntilMs };
   if (facts.takenOut === true) return { kind: "taken-out" };
   if (breakerUntilMs !== undefined && breakerUntilMs > nowMs) return { kind: "breaker-open", untilMs: breakerUntilMs };
   if (pausedUntilMs !== undefined && pausedUntilMs > nowMs) return { kind: "paused", untilMs: pausedUntilMs };

@@ -41,7 +41,10 @@ export function requeueDelayS(
   },
 ): number {
   const isShared =
-    at.cause === "paused" || at.cause === "quota" || (at.cause === "capacity" && at.knownWaitMs !== undefined);
+    at.cause === "paused" ||
+    at.cause === "budget" ||
+    at.cause === "quota" ||
+    (at.cause === "capacity" && at.knownWaitMs !== undefined);
   const waitMs = Math.max(sane(at.knownWaitMs, unknownWaitMs(at.requeues)), isShared ? turnMs(at.receives) : 0);
   const cappedMs = Math.min(waitMs, sane(at.deadlineLeftMs) / 4, pauseMsMax);
   // All who waited for one pause, ours or the server's, would come back at its end: they are spread over as long again.

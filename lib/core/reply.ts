@@ -45,7 +45,7 @@ export function isReplyStatus(value: unknown): value is ReplyStatus {
 export interface ReplyError {
   readonly code: ReplyCode;
   readonly message: string;
-  readonly kind?: FailureKind | "envelope" | "capacity" | "breaker" | "crash" | "internal";
+  readonly kind?: FailureKind | "envelope" | "capacity" | "budget" | "breaker" | "crash" | "internal";
   readonly retryable: boolean;
   readonly retryAfterMs?: number;
 }

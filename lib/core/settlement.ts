@@ -6,6 +6,8 @@ export type RequeueCause =
   /** A target's quota of a minute was spent. */
   | "quota"
   | "paused"
+  /** The lane's money for the day was spent. */
+  | "budget"
   | "circuit_open"
   /** Every step that could serve the job has been taken out by an operator. */
   | "taken-out"
@@ -33,7 +35,7 @@ export type Unclaimed =
   | {
       readonly kind: "hide";
       readonly delayS: number;
-      readonly why: "held" | "not-yet" | "paused" | "released" | "turn" | "trouble";
+      readonly why: "held" | "not-yet" | "paused" | "budget" | "released" | "turn" | "trouble";
     }
   /** Sent to the parked queue with its reason, then acknowledged. */
   | { readonly kind: "park"; readonly reason: ParkReason; readonly detail: string; readonly jobId?: string };

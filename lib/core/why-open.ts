@@ -50,6 +50,7 @@ const causes: Readonly<Record<RequeueCause, string>> = {
   capacity: "no step had room for it: their leases were out, or Bedrock throttled",
   quota: "the minute's quota of its target was spent",
   paused: "every step that could serve it was paused",
+  budget: "its lane had spent its money for the day",
   circuit_open: "the breakers of its steps were open",
   "taken-out": "an operator has taken its steps out",
   transient: "its last attempt failed with an error that passes",

@@ -1,5 +1,6 @@
 import { sameBreaker } from "../core/breaker.ts";
 import type { Breaker } from "../core/breaker.ts";
+import { budgetName } from "../core/budget.ts";
 import { sameHead } from "../core/limit.ts";
 import type { Head, Page, PageRef } from "../core/lease.ts";
 import type { Json } from "../core/json.ts";
@@ -18,6 +19,7 @@ export function createMemoryLeaseTable(): LeaseTable {
     lane: new Map<Lane, Json>(),
     model: new Map<string, Json>(),
   };
+  const spent = new Map<string, number>();
   /** They lie on the heads too, and neither's writes touch the other. */
   const clocks = new Map<string, Clocks>();
   const pageClocks = new Map<string, Clocks>();
@@ -93,7 +95,7 @@ export function createMemoryLeaseTable(): LeaseTable {
       return pageClocks.get(key);
     },
 
-    readBoard: async ({ ledgers, targets, lanes, models }) => ({
+    readBoard: async ({ ledgers, targets, lanes, models, budgets = [] }) => ({
       heads: some(heads, ledgers),
       breakers: some(breakers, targets),
       overrides: {
@@ -101,6 +103,7 @@ export function createMemoryLeaseTable(): LeaseTable {
         lanes: some(overrides.lane, lanes),
         models: some(overrides.model, models),
       },
+      spent: some(spent, budgets.map(budgetName)),
     }),
 
     writeHead: async (ledger, seen, next) => {
@@ -116,6 +119,12 @@ export function createMemoryLeaseTable(): LeaseTable {
       if (sameBreaker(next, undefined)) breakers.delete(target);
       else breakers.set(target, next);
       return { kind: "written" };
+    },
+
+    addSpent: async (of, nanoUsd) => {
+      const sum = (spent.get(budgetName(of)) ?? 0) + nanoUsd;
+      spent.set(budgetName(of), sum);
+      return sum;
     },
 
     setOverride: async ({ kind, name, override }) => {

@@ -9,6 +9,7 @@ import type { Overrides } from "../core/override.ts";
 import { sameHead } from "../core/limit.ts";
 import type { LimitBounds } from "../core/limit.ts";
 import type { BoardNames, World } from "../ports.ts";
+import type { Budgets } from "./budgets.ts";
 import { Sheet } from "./sheet.ts";
 import type { Changed } from "./sheet.ts";
 
@@ -21,7 +22,8 @@ const freshMs = 1_000;
  */
 export class Board {
   readonly #world: Pick<World, "clock" | "leases" | "telemetry">;
-  readonly #names: BoardNames;
+  readonly #names: Omit<BoardNames, "budgets">;
+  readonly #budgets: Budgets | undefined;
   readonly #heads: Sheet<Head>;
   readonly #breakers: Sheet<Breaker>;
   #overrides = noOverrides;
@@ -32,8 +34,13 @@ export class Board {
   #unreadable = false;
 
   /** Of what the config knows, read together. */
-  constructor(world: Pick<World, "clock" | "leases" | "telemetry">, names: Partial<Omit<BoardNames, "lanes">>) {
+  constructor(
+    world: Pick<World, "clock" | "leases" | "telemetry">,
+    names: Partial<Omit<BoardNames, "lanes" | "budgets">>,
+    budgets?: Budgets,
+  ) {
     this.#world = world;
+    this.#budgets = budgets;
     this.#names = { ledgers: [], targets: [], models: [], ...names, lanes };
     this.#heads = new Sheet(sameHead, (...write) => world.leases.writeHead(...write));
     this.#breakers = new Sheet(sameBreaker, (...write) => world.leases.writeBreaker(...write));
@@ -104,14 +111,16 @@ export class Board {
     const { clock, leases, telemetry } = this.#world;
     this.#heads.beginRead();
     this.#breakers.beginRead();
+    const budgets = this.#budgets?.beginRead() ?? [];
     // Also when it fails: an engine in trouble is not asked more often.
     this.#readAtMs = clock.nowMs();
     try {
-      const { heads, breakers, overrides: rows } = await leases.readBoard(this.#names);
+      const { heads, breakers, overrides: rows, spent } = await leases.readBoard({ ...this.#names, budgets });
       this.#heads.endRead(this.#names.ledgers, heads);
       this.#breakers.endRead(this.#names.targets, breakers);
       const { overrides, troubles } = readOverrides(rows, (name) => this.#isKnown(name));
       this.#overrides = overrides;
+      this.#budgets?.endRead(budgets, spent, overrides);
       this.#tell(troubles);
       this.#unreadable = false;
     } catch (error) {

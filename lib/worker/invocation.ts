@@ -4,6 +4,7 @@ import type { Lane } from "../core/lane.ts";
 import { closingBellMs, lastCallMs } from "../core/limits.ts";
 import type { World } from "../ports.ts";
 import type { Board } from "./board.ts";
+import type { Budgets } from "./budgets.ts";
 import type { Crowd } from "./crowd.ts";
 import type { KeptReplies } from "./kept-replies.ts";
 import type { LeaseDesk } from "./lease-desk.ts";
@@ -18,6 +19,7 @@ export interface Worker {
   readonly config: Config;
   readonly world: World;
   readonly board: Board;
+  readonly budgets: Budgets;
   readonly desk: LeaseDesk;
   readonly kept: KeptReplies;
   readonly crowd: Crowd;

@@ -4,6 +4,7 @@ import type { Lane } from "../core/lane.ts";
 import { ledgersOf } from "../core/ledgers.ts";
 import type { World } from "../ports.ts";
 import { Board } from "./board.ts";
+import { Budgets } from "./budgets.ts";
 import { Crowd } from "./crowd.ts";
 import type { Worker } from "./invocation.ts";
 import { KeptReplies } from "./kept-replies.ts";
@@ -20,16 +21,19 @@ export interface Identity {
 
 /** A container's worker on a World. It asks nobody: whatever is wrong below shows with the first record. */
 export function openWorker(world: World, config: Config, identity: Identity): Worker {
-  const board = new Board(world, {
+  const names = {
     ledgers: [...ledgersOf(config).keys()],
     targets: targetsOf(config).map(({ step }) => step),
     models: Object.keys(config.models),
-  });
+  };
+  const budgets = new Budgets(world, config);
+  const board = new Board(world, names, budgets);
   return {
     ...identity,
     config,
     world,
     board,
+    budgets,
     desk: new LeaseDesk(world, board, identity.name),
     kept: new KeptReplies(),
     crowd: new Crowd(world),

@@ -46,7 +46,9 @@ export async function processBatch(
   cancelBell();
   invocation.tasks.close();
   // The heartbeat first: its last beat may still be hiding messages.
-  const quiet = stopHeartbeat().then(() => nothingUnderWay(invocation));
+  const quiet = Promise.all([stopHeartbeat(), worker.budgets.write(invocation.lastCallAtMs)]).then(() =>
+    nothingUnderWay(invocation),
+  );
   await atMost(clock, invocation.lastCallAtMs - clock.nowMs(), quiet);
   telemetry.note({ kind: "invoked", lane: worker.lane, records: deliveries.length, ...invocation.meter.read() });
   return [...again];

@@ -47,8 +47,9 @@ async function processJob(invocation: Invocation, delivery: Delivery, job: Job):
   const pause = pauseOf(invocation.worker, job, planned.steps);
   const hiding = hidingFacts(invocation, delivery, job);
   if (mayWaitUnclaimed(job.lane, pause, hiding.deadlineLeftMs)) {
-    const delayS = requeueDelayS({ ...hiding, cause: "paused", requeues: 0, knownWaitMs: pause.pausedMs });
-    return settleUnclaimed(invocation, delivery, { kind: "hide", delayS, why: "paused" });
+    const { pausedMs, why } = pause;
+    const delayS = requeueDelayS({ ...hiding, cause: why, requeues: 0, knownWaitMs: pausedMs });
+    return settleUnclaimed(invocation, delivery, { kind: "hide", delayS, why });
   }
   return claimRecord(invocation, delivery, job, async (run) => {
     const params = await paramsOf(run);
@@ -59,12 +60,15 @@ async function processJob(invocation: Invocation, delivery: Delivery, job: Job):
 
 /** How long nothing can be tried for the job, as far as is known: until its earliest step is free, in a lane that is. */
 function pauseOf(worker: Worker, job: Job, steps: readonly Step[]) {
-  const { board, world } = worker;
+  const { board, budgets, world } = worker;
   const nowMs = world.clock.nowMs();
   const laneMs = pausedForMs([board.overrides.lanes.get(job.lane)?.pausedUntilMs], nowMs);
   const open = steps.map((step) => standingOf(worker, job, step)).filter(({ takenOut }) => takenOut !== true);
   const untilMs = open.map(({ pausedUntilMs }) => pausedUntilMs);
-  return { pausedMs: open.length === 0 ? laneMs : pausedForMs(untilMs, nowMs), lanePaused: laneMs > 0 };
+  const pausedMs = open.length === 0 ? laneMs : pausedForMs(untilMs, nowMs);
+  const budgetMs = pausedForMs([budgets.pauseOf(job.lane)?.untilMs], nowMs);
+  const why = budgetMs > 0 ? ("budget" as const) : ("paused" as const);
+  return { pausedMs: Math.max(pausedMs, budgetMs), why, lanePaused: laneMs > 0 };
 }
 
 /** What this worker's config does not have, a model above all, another version's may: the message waits for that. */

@@ -1,8 +1,11 @@
-import { DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { DynamoDBClient, GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createLeaseTable } from "../../lib/aws/lease-table.ts";
 import type { Breaker } from "../../lib/core/breaker.ts";
+import { budgetName } from "../../lib/core/budget.ts";
+import type { BudgetDay } from "../../lib/core/budget.ts";
+import type { Json } from "../../lib/core/json.ts";
 import type { Head, PageRef } from "../../lib/core/lease.ts";
 import type { LedgerOverride } from "../../lib/core/override.ts";
 import type { Clocks } from "../../lib/core/rate.ts";
@@ -417,7 +420,55 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
           lanes: new Map(),
           models: new Map([[same, { chain: [] }]]),
         },
+        spent: new Map(),
       });
+    });
+  });
+
+  describe("what a lane has spent on a day", () => {
+    const ttlS = 1_900_000_000;
+    let days = 0;
+    const newDay = (): BudgetDay => ({ lane: "bulk", day: `2026-11-${days++}` });
+    const spent = async (...budgets: readonly BudgetDay[]) => (await board({ budgets })).spent;
+
+    test("is nothing until something is added", async () => expect(await spent(newDay())).toEqual(new Map()));
+
+    test("is the sum of all that was added, and each addition tells it", async () => {
+      const of = newDay();
+      expect(await table.addSpent(of, 60_000, ttlS)).toBe(60_000);
+      expect(await table.addSpent(of, 1, ttlS)).toBe(60_001);
+      expect(await spent(of)).toEqual(new Map([[budgetName(of), 60_001]]));
+    });
+
+    test("is of that lane and that day alone", async () => {
+      const [one, other] = [newDay(), newDay()];
+      await table.addSpent(one, 5, ttlS);
+      await table.addSpent({ ...one, lane: "rt" }, 7, ttlS);
+      expect(await spent(one, other, { ...one, lane: "rt" })).toEqual(
+        new Map([
+          [budgetName(one), 5],
+          [budgetName({ ...one, lane: "rt" }), 7],
+        ]),
+      );
+    });
+
+    test("keeps every nano-USD of millions", async () => {
+      const of = newDay();
+      await table.addSpent(of, 9_000_000_000_000_000, ttlS);
+      expect(await table.addSpent(of, 1, ttlS)).toBe(9_000_000_000_000_001);
+      expect(await spent(of)).toEqual(new Map([[budgetName(of), 9_000_000_000_000_001]]));
+    });
+
+    test("added by 64 at once lacks none of it", async () => {
+      const of = newDay();
+      await Promise.all(Array.from({ length: 64 }, (_, index) => table.addSpent(of, index, ttlS)));
+      expect(await spent(of)).toEqual(new Map([[budgetName(of), (64 * 63) / 2]]));
+    });
+
+    test("costs a request", async () => {
+      const before = requests();
+      await table.addSpent(newDay(), 1, ttlS);
+      expect(requests() - before).toBe(name === "memory" ? 0 : 1);
     });
   });
 
@@ -855,6 +906,40 @@ describe.each(dynamoEngines.slice(0, 1))("the lease table on DynamoDB (%s)", (_n
     await dynamo.send(new PutItemCommand({ TableName, Item: { pk: { S: "MODEL#fast" }, override: byHand } }));
     const { overrides } = await createLeaseTable(dynamo, TableName).readBoard({ ...noNames, models: ["fast"] });
     expect(overrides.models).toEqual(new Map([["fast", read]]));
+  });
+
+  test.each<[says: string, row: Record<string, AttributeValue>, read: Json]>([
+    ["text in the place of the sum", { spentNanoUsd: { S: "5" } }, "5"],
+    ["no sum", {}, null],
+  ])("reads a day's row that is damaged as it is: %s", async (_says, row, read) => {
+    const dynamo = new DynamoDBClient({ ...localClient(endpoint), maxAttempts: 1 });
+    const TableName = await createTable(endpoint);
+    const of = { lane: "bulk", day: "2026-11-29" } as const;
+    await dynamo.send(new PutItemCommand({ TableName, Item: { pk: { S: "BUDGET#bulk#2026-11-29" }, ...row } }));
+    const { spent } = await createLeaseTable(dynamo, TableName).readBoard({ ...noNames, budgets: [of] });
+    expect(spent).toEqual(new Map([["bulk#2026-11-29", read]]));
+  });
+
+  test("throws where what was spent is no number, and leaves the row", async () => {
+    const dynamo = new DynamoDBClient({ ...localClient(endpoint), maxAttempts: 1 });
+    const TableName = await createTable(endpoint);
+    const row = { pk: { S: "BUDGET#bulk#2026-11-29" }, spentNanoUsd: { S: "5" } };
+    await dynamo.send(new PutItemCommand({ TableName, Item: row }));
+    const added = createLeaseTable(dynamo, TableName).addSpent({ lane: "bulk", day: "2026-11-29" }, 1, 9);
+    await expect(added).rejects.toMatchObject({ name: "ValidationException" });
+    expect((await dynamo.send(new GetItemCommand({ TableName, Key: { pk: row.pk } }))).Item).toEqual(row);
+  });
+
+  test("lets a day's row go by the table's TTL", async () => {
+    const dynamo = new DynamoDBClient({ ...localClient(endpoint), maxAttempts: 1 });
+    const TableName = await createTable(endpoint);
+    await createLeaseTable(dynamo, TableName).addSpent({ lane: "bulk", day: "2026-11-29" }, 5, 1_900_000_000);
+    const Key = { pk: { S: "BUDGET#bulk#2026-11-29" } };
+    expect((await dynamo.send(new GetItemCommand({ TableName, Key }))).Item).toEqual({
+      ...Key,
+      spentNanoUsd: { N: "5" },
+      ttl: { N: "1900000000" },
+    });
   });
 
   test.each<[says: string, row: Record<string, AttributeValue>]>([

@@ -38,6 +38,7 @@ const unleased = (waitMs: number, step = a): StepOutcome => ({ step, kind: "no-l
 const spent = (waitMs: number, step = a): StepOutcome => ({ step, kind: "quota-spent", untilMs: t0 + waitMs });
 const above = (step = a): StepOutcome => ({ step, kind: "above-quota", tokensMax: 6_000 });
 const paused = (waitMs: number, step = a) => skipped({ kind: "paused", untilMs: t0 + waitMs }, step);
+const budget = (waitMs: number, step = a) => skipped({ kind: "budget-spent", untilMs: t0 + waitMs }, step);
 const open = (waitMs: number, step = a) => skipped({ kind: "breaker-open", untilMs: t0 + waitMs }, step);
 const out = (step = a) => skipped({ kind: "taken-out" }, step);
 const estimated = (step = a) => skipped({ kind: "prompt-too-long", estimated: true }, step);
@@ -108,6 +109,15 @@ describe("when the chain is through, a patient job", () => {
     ],
     ["sleeps through a short pause", [paused(60_000), paused(4_000, b)], {}, `walk ${a} ${b} in 4000`],
     ["also when the pause came with the refusal of a lease", [unleased(4_000)], {}, `walk ${a} in 4000`],
+    ["whose lane has spent its money comes back tomorrow", [budget(60_000)], {}, "requeue budget in 60000"],
+    ["whatever its other steps would do", [failed("transient"), budget(60_000, b)], {}, "requeue budget in 60000"],
+    ["sleeps through the last seconds of a day", [budget(4_000), budget(4_000, b)], {}, `walk ${a} ${b} in 4000`],
+    [
+      "fails near its deadline by the budget's name",
+      [budget(60_000)],
+      { deadlineLeftMs: 10_000 },
+      "fail budget_exhausted until 60000",
+    ],
     ["sleeps a second at least: the pause is read once a second", [paused(1)], {}, `walk ${a} in 1000`],
     ["whose quota is spent goes back until it is not, however soon", [spent(300)], {}, "requeue quota in 300"],
     ["or for the step that is free first", [spent(60_000), paused(20_000, b)], {}, "requeue paused in 20000"],
@@ -171,6 +181,13 @@ describe("when the chain is through, a job that somebody waits for", () => {
     ["and fails where it is too long for that too", [spent(45_000)], {}, "fail no_capacity until 45000"],
     ["goes back for a longer one that leaves time", [paused(39_999)], {}, "requeue paused in 39999"],
     ["and fails for one that does not", [paused(40_000)], {}, "fail no_capacity until 40000"],
+    [
+      "fails at once when its lane has spent its money",
+      [budget(86_400_000)],
+      {},
+      "fail budget_exhausted until 86400000",
+    ],
+    ["and goes back where midnight leaves time", [budget(39_999)], {}, "requeue budget in 39999"],
     ["goes back for a throttle", [failed("throttled")], {}, "requeue capacity"],
     [
       "fails for one that outlasts it",
@@ -326,6 +343,11 @@ describe("an error tells the person who reads it at night what happened, where, 
       "no step had room: fast-text@us-west-2 limit full, fast-text@us-east-1 paused, smart-text@us-west-2 ThrottlingException (429); raise the targets' limits or quotas, or send the job again with a later deadline",
     ],
     [
+      "a spent budget",
+      [failed("hung", { name: "AttemptTimeout" }), budget(60_000, b)],
+      "the lane has spent its money for the day: fast-text@us-west-2 AttemptTimeout, fast-text@us-east-1 lane's budget spent; raise its dailyBudgetUsd, or budgetUsd on its row in the lease table, or send the job again after midnight UTC",
+    ],
+    [
       "limits and quotas",
       [
         { step: a, kind: "no-lease", ledger: "group:nova" },
@@ -461,7 +483,7 @@ describe("an error tells the person who reads it at night what happened, where, 
 describe("over all chains", () => {
   const wait = fc.integer({ min: -60_000, max: 1_000_000 });
   const reason: fc.Arbitrary<SkipReason> = fc.oneof(
-    fc.record({ kind: fc.constantFrom("breaker-open", "paused"), untilMs: wait.map((ms) => t0 + ms) }),
+    fc.record({ kind: fc.constantFrom("breaker-open", "paused", "budget-spent"), untilMs: wait.map((ms) => t0 + ms) }),
     fc.record({ kind: fc.constantFrom("no-headroom", "op-not-served", "too-slow", "taken-out") }),
     fc.record({ kind: fc.constant("prompt-too-long"), estimated: fc.boolean() }),
     fc.record({ kind: fc.constant("feature-missing"), feature: fc.constantFrom("tools", "documents") }),

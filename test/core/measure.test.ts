@@ -116,6 +116,11 @@ const rows: [says: string, event: Noted, metrics: string[]][] = [
     ],
   ],
   [
+    "what a lane has spent is told beside its part of the budget",
+    { lane: "bulk", kind: "spent", spentUsd: 40, budgetUsd: 50, usedPercent: 80 },
+    ["BudgetSpentUsd{bulk} 40", "BudgetUsedPercent{bulk} 80"],
+  ],
+  [
     "a throttle is counted by itself too",
     { ...at, kind: "attempted", outcome: "throttled", name: "ThrottlingException", tookMs: 5, usage: noUsage },
     ["Attempts{bg fast west throttled} 1", "ProviderMs{bg} 5", "ProviderMs{fast west} 5", "Throttles{bg fast west} 1"],
@@ -230,7 +235,8 @@ describe("the list of metrics", () => {
   test("is kept under the service's name", () => expect(namespace).toBe("Sluice"));
 
   test("has the unit that the name says", () => {
+    const units = { Ms: "ms", Usd: "usd", Percent: "percent" };
     for (const [name, { unit }] of Object.entries(metrics))
-      expect(unit).toBe(name.endsWith("Ms") ? "ms" : name.endsWith("Usd") ? "usd" : "count");
+      expect(unit).toBe(Object.entries(units).find(([end]) => name.endsWith(end))?.[1] ?? "count");
   });
 });

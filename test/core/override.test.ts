@@ -14,7 +14,7 @@ import {
   readModelOverride,
   readOverrides,
 } from "../../lib/core/override.ts";
-import type { Availability, LedgerOverride, Overrides } from "../../lib/core/override.ts";
+import type { Availability, LaneOverride, LedgerOverride, Overrides } from "../../lib/core/override.ts";
 import { a, t0 } from "../a.ts";
 
 describe("an operator's row on a ledger", () => {
@@ -92,6 +92,15 @@ describe("an operator's row on a ledger", () => {
 describe("an operator's row on a lane", () => {
   test("may pause it", () =>
     expect(readLaneOverride({ pausedUntilMs: t0 })).toEqual({ override: { pausedUntilMs: t0 }, troubles: [] }));
+  test.each<[says: string, budgetUsd: Json, read: LaneOverride, troubles: string[]]>([
+    ["may give it another budget", 75.5, { budgetUsd: 75.5 }, []],
+    ["as text too", "75.5", { budgetUsd: 75.5 }, []],
+    ["or none at all", 0, { budgetUsd: 0 }, []],
+    ["may not give it less", -1, {}, ["budgetUsd is no amount"]],
+    ["nor what is no number", "plenty", {}, ["budgetUsd is no amount"]],
+  ])("%s", (_says, budgetUsd, override, troubles) =>
+    expect(readLaneOverride({ budgetUsd })).toEqual({ override, troubles }),
+  );
   test("may not limit it", () =>
     expect(readLaneOverride({ limit: 5 })).toEqual({ override: {}, troubles: ["limit is not known"] }));
 });

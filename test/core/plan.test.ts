@@ -214,6 +214,12 @@ describe("a step is skipped", () => {
 
   test.each<[says: string, step: Partial<Step>, facts: Partial<StepFacts>, reason: object | undefined]>([
     ["not, when nothing speaks against it", {}, {}, undefined],
+    [
+      "while its lane's money is spent, which no step mends",
+      {},
+      { budgetUntilMs: t0 + 1, takenOut: true },
+      { kind: "budget-spent", untilMs: t0 + 1 },
+    ],
     ["while an operator has taken it out", {}, { takenOut: true }, { kind: "taken-out" }],
     [
       "first of all for that, since nobody knows its end",

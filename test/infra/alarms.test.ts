@@ -8,7 +8,7 @@ import { alarmTexts } from "../../infra/alarm-texts.ts";
 import { Sluice } from "../../infra/sluice.ts";
 import { neverEmitted, shownIn } from "./shown.ts";
 import type { Shown } from "./shown.ts";
-import { config, findings, smallEntry, stack, template, Template } from "./synth.ts";
+import { config, findings, smallEntry, stack, target, template, Template } from "./synth.ts";
 
 interface Query {
   readonly Expression?: string;
@@ -21,7 +21,11 @@ interface Query {
   };
 }
 
-const built = template();
+const price = { inputPerMTok: 0.06, outputPerMTok: 0.24 };
+const built = template({
+  models: { "fast-text": { targets: { "us-west-2": target({ price }) } } },
+  lanes: { bulk: { dailyBudgetUsd: 50 } },
+});
 const alarmsOf = (from: Template) =>
   Object.entries(from.findResources("AWS::CloudWatch::Alarm")).map(([id, { Properties }]) => ({
     name: /^LlmAlarms(\w+?)[0-9A-F]{8}$/.exec(id)?.[1] ?? id,
@@ -87,9 +91,33 @@ describe("an alarm", () => {
       TreatMissingData: "breaching",
     }));
 
+  test("rings for a lane with a budget when that is spent, until something else is told", () =>
+    expect(named("BudgetSpentBulk")).toMatchObject({
+      Metrics: [
+        {
+          MetricStat: {
+            Metric: {
+              Namespace: "Sluice",
+              MetricName: "BudgetUsedPercent",
+              Dimensions: [{ Name: "lane", Value: "bulk" }],
+            },
+            Stat: "Maximum",
+            Period: 60,
+          },
+        },
+      ],
+      ComparisonOperator: "GreaterThanThreshold",
+      Threshold: 99.999,
+      EvaluationPeriods: 1,
+      TreatMissingData: "ignore",
+    }));
+
+  test("watches no budget where there is none", () =>
+    expect(alarmsOf(template()).filter(({ name }) => name.startsWith("Budget"))).toEqual([]));
+
   test("stands in the table above, and has a text, whichever it is", () => {
     expect(alarms.map(({ name }) => name).toSorted()).toEqual(
-      [...rows.map(([name]) => name), "SweeperSilent"].toSorted(),
+      [...rows.map(([name]) => name), "SweeperSilent", "BudgetSpentBulk"].toSorted(),
     );
     const used = Object.keys(alarmTexts).filter((text) => alarms.some(({ name }) => name.startsWith(text)));
     expect(used).toEqual(Object.keys(alarmTexts));
@@ -120,6 +148,7 @@ describe("an alarm", () => {
         "JobsExpired",
         "RepliesViaOutbox",
         "BreakerShut",
+        "BudgetUsedPercent",
         "LeasesLost",
       ]),
     );

@@ -10,6 +10,11 @@ const targetsNamed = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, place) => [`region-${place}`, target()]));
 
 const three = template({ models: { "fast-text": { targets: targetsNamed(3) } } });
+const price = { inputPerMTok: 0.06, outputPerMTok: 0.24 };
+const budgeted = template({
+  models: { "fast-text": { targets: { "us-west-2": target({ price }) } } },
+  lanes: { bg: { dailyBudgetUsd: 5 }, bulk: { dailyBudgetUsd: 50 } },
+});
 const forty = template({
   models: { "fast-text": { targets: targetsNamed(20) }, "smart-text": { targets: targetsNamed(20) } },
 });
@@ -40,11 +45,32 @@ describe("the dashboard", () => {
   });
 
   test("asks for nothing that is never emitted", () =>
-    expect(neverEmitted(widgetsOf(three).flatMap(shownBy))).toEqual([]));
+    expect(neverEmitted([three, budgeted].flatMap((built) => widgetsOf(built).flatMap(shownBy)))).toEqual([]));
 
-  test("shows every metric that is emitted", () => {
-    const shown = new Set(widgetsOf(three).flatMap((widget) => shownBy(widget).map(({ name }) => name)));
-    expect(Object.keys(metrics).filter((name) => !shown.has(name))).toEqual([]);
+  const notShown = (built: Template) => {
+    const shown = new Set(widgetsOf(built).flatMap((widget) => shownBy(widget).map(({ name }) => name)));
+    return Object.keys(metrics).filter((name) => !shown.has(name));
+  };
+
+  test("shows every metric that is emitted", () => expect(notShown(budgeted)).toEqual([]));
+
+  test("shows no budgets where there are none", () =>
+    expect(notShown(three)).toEqual(["BudgetSpentUsd", "BudgetUsedPercent"]));
+
+  test("holds what is spent against the budget of each lane that has one, with a line at 80 %", () => {
+    const { properties } = titled(budgeted, "Budget of the day, % spent by lane");
+    expect(JSON.stringify(properties.metrics)).toBe(
+      JSON.stringify(
+        ["bg", "bulk"].map((lane) => [
+          "Sluice",
+          "BudgetUsedPercent",
+          "lane",
+          lane,
+          { label: lane, period: 60, stat: "Maximum" },
+        ]),
+      ),
+    );
+    expect(JSON.stringify(properties)).toContain('"value":80');
   });
 
   test.each([

@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { laws } from "./worker/invariants.ts";
+import { culpritsOfBudgets } from "./worker/culprits-of-budgets.ts";
 import { culpritsOfLeases } from "./worker/culprits-of-leases.ts";
 import { culpritsOfReplies } from "./worker/culprits-of-replies.ts";
 import { calm } from "./worker/run.ts";
 import { scenarios } from "./worker/scenarios.ts";
 import { walk } from "./worker/walk.ts";
 
-const culprits = [...culpritsOfReplies, ...culpritsOfLeases];
+const culprits = [...culpritsOfReplies, ...culpritsOfLeases, ...culpritsOfBudgets];
 
 describe("the judges of a simulated run find", () => {
   test.each(culprits)("$says", async ({ law, scenario: name, faults = [], mutant }) => {

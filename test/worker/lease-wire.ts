@@ -23,6 +23,7 @@ export function wired(
     readBoard: (names) => carry({ verb: "readBoard", ids: [] }, () => table.readBoard(names)),
     writeHead: (...write) => carry({ verb: "writeHead", ids: [] }, () => table.writeHead(...write)),
     writeBreaker: (...write) => carry({ verb: "writeBreaker", ids: [] }, () => table.writeBreaker(...write)),
+    addSpent: (...ask) => carry({ verb: "addSpent", ids: [] }, () => table.addSpent(...ask)),
     setOverride: (ask) => table.setOverride(ask),
     charge: (ledger, charge, ...rest) =>
       carry({ verb: "charge", ids: [charge.id] }, () => table.charge(ledger, charge, ...rest)),

@@ -460,5 +460,7 @@ test("the board of a worker reads every target, lane and model of its config in 
   service.send();
   await service.invoke();
   const targets = ["fast@west", "fast@east", "smart@west"];
-  expect(names).toEqual([{ ledgers: targets, targets, lanes: ["rt", "bg", "bulk"], models: ["fast", "smart"] }]);
+  expect(names).toEqual([
+    { budgets: [], ledgers: targets, targets, lanes: ["rt", "bg", "bulk"], models: ["fast", "smart"] },
+  ]);
 });

@@ -121,6 +121,24 @@ describe("on the happy path", () => {
     expect(sent["UpdateItemCommand"]).toBe(5);
   });
 
+  test("an invocation whose lane has a budget costs one request to DynamoDB more, and its board none", async () => {
+    const sent: Sent = {};
+    const price = { inputPerMTok: 1, outputPerMTok: 1 };
+    const targets = config.models["fast"]?.targets ?? {};
+    const west = { ...targets["west"], price } as TargetConfig;
+    const worker = await aContainer(sent, {
+      ...config,
+      models: { ...config.models, fast: { targets: { west } } },
+      lanes: { ...config.lanes, bulk: { ...config.lanes.bulk, dailyBudgetUsd: 50 } },
+    });
+    await processBatch(worker, jobsOf("first", 1), endsAtMs());
+    for (const name of Object.keys(sent)) delete sent[name];
+    await systemClock.sleep(1_000);
+
+    expect(await processBatch(worker, jobsOf("second", 1), endsAtMs())).toEqual([]);
+    expect(sent).toEqual({ UpdateItemCommand: 5, BatchGetItemCommand: 1, ChangeMessageVisibilityBatchCommand: 1 });
+  });
+
   test("ten jobs of one batch cost no more than 3.1 each, and one to SQS for all", async () => {
     const sent: Sent = {};
     const worker = await aContainer(sent);

@@ -165,6 +165,7 @@ export function leaseTableOver(client: Client, rows: LeaseTable): LeaseTable {
       client.send({ verb: "writeBreaker", keys: [`B#${target}`], units: 1 }, () =>
         rows.writeBreaker(target, seen, next),
       ),
+    addSpent: (...ask) => rows.addSpent(...ask),
     setOverride: (ask) => rows.setOverride(ask),
     charge: (ledger, ...ask) =>
       client.send({ verb: "charge", keys: [`H#${ledger}`], units: 1 }, () => rows.charge(ledger, ...ask)),

@@ -1,6 +1,7 @@
 import { t0 } from "../../a.ts";
 import type { History } from "./history.ts";
 import type { Found, Law } from "./laws.ts";
+import { lawsOfBudgets } from "./laws-of-budgets.ts";
 import { lawsOfLeases } from "./laws-of-leases.ts";
 import { lawsOfReplies } from "./laws-of-replies.ts";
 import { replay } from "./seen.ts";
@@ -11,7 +12,7 @@ export interface Breach extends Found {
   readonly atMs: number;
 }
 
-export const laws: readonly Law[] = [...lawsOfReplies, ...lawsOfLeases];
+export const laws: readonly Law[] = [...lawsOfReplies, ...lawsOfLeases, ...lawsOfBudgets];
 
 export function breaches(history: History): readonly Breach[] {
   const found: Breach[] = [];

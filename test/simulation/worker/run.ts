@@ -1,6 +1,5 @@
 import { lanes } from "../../../lib/core/lane.ts";
 import { laneLimits, leaseGraceMs, leaseMs, sweepEveryMs } from "../../../lib/core/limits.ts";
-import { t0 } from "../../a.ts";
 import { faultMs } from "./faults.ts";
 import type { Fault } from "./faults.ts";
 import type { History } from "./history.ts";
@@ -8,7 +7,7 @@ import { deadLettersOf, replyStoreOf, sweepOnce, workerOf } from "./functions.ts
 import type { Mutant } from "./functions.ts";
 import { Lambda } from "./lambda.ts";
 import type { Scenario } from "./scenario.ts";
-import { Stage } from "./stage.ts";
+import { Stage, startOf } from "./stage.ts";
 
 /** All that tells one run of a scenario from another. */
 export interface Trouble {
@@ -30,6 +29,7 @@ export async function run(scenario: Scenario, trouble: Trouble = calm, mutant: M
   const faults = [...(scenario.faults ?? []), ...trouble.faults];
   const stage = new Stage(scenario, faults, trouble.seed, mutant);
   const { clock, world } = stage;
+  const startMs = startOf(scenario);
   const used = lanes.filter((lane) => scenario.sends.some((send) => send.lane === lane));
   const functions = [
     ...used.flatMap((lane) => [workerOf(lane, stage, mutant), deadLettersOf(lane, stage, mutant)]),
@@ -52,8 +52,9 @@ export async function run(scenario: Scenario, trouble: Trouble = calm, mutant: M
   };
   let cancelSweep = clock.after(sweepEveryMs, sweepOn);
 
-  const isOver = () => clock.nowMs() > t0 + allSentMs && lambdas.every(({ isQuiet }) => isQuiet) && stage.due === 0;
-  const isLate = () => clock.nowMs() > t0 + allSentMs + horizonMs;
+  const isOver = () =>
+    clock.nowMs() > startMs + allSentMs && lambdas.every(({ isQuiet }) => isQuiet) && stage.due === 0;
+  const isLate = () => clock.nowMs() > startMs + allSentMs + horizonMs;
   const isDone = () => isOver() || isLate() || stage.stuck !== undefined;
   await clock.runUntil(isDone);
   if (!isOver()) stage.stuck ??= "messages came and went without an end";

@@ -32,6 +32,8 @@ export interface Scenario {
   readonly timeoutMs?: number;
   readonly cancels?: readonly { readonly jobId: string; readonly atMs: number }[];
   readonly overrides?: readonly (OverrideAsk & { readonly atMs: number })[];
+  /** When it begins, epoch ms; absent: at noon. */
+  readonly startMs?: number;
   /** Nobody knows how it must go, only how it may. */
   readonly isWild?: true;
   /** What goes wrong in every run of it. */

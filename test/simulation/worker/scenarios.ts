@@ -1,8 +1,12 @@
+import { checkConfig } from "../../../lib/config.ts";
 import { t0 } from "../../a.ts";
 import { configOf, job, params, scenario, scriptOf, target } from "./a-scenario.ts";
+import { answerMark } from "./marks.ts";
 import type { Scenario } from "./scenario.ts";
 
 const [second, minute] = [1_000, 60_000];
+const beforeMidnightMs = Date.UTC(2026, 10, 29, 23, 57);
+const price = { inputPerMTok: 0, outputPerMTok: 2_000 };
 const everywhere = { modelId: "*" };
 
 export const scenarios: readonly Scenario[] = [
@@ -259,6 +263,38 @@ export const scenarios: readonly Scenario[] = [
     name: "an answer that takes a minute and a half",
     sends: [job("j-1")],
     script: scriptOf({ latency: 90 * second }),
+  }),
+
+  scenario({
+    name: "budgets that are spent before midnight",
+    startMs: beforeMidnightMs,
+    sends: [
+      // Two USD each; those that come when these are spent cost a dime.
+      ...[0, 1, 2].map((atS) => job(`bulk-${atS}`, {}, { lane: "bulk", atMs: atS * second })),
+      ...[20, 40].map((atS) => job(`late-${atS}`, {}, { lane: "bulk", atMs: atS * second })),
+      job(
+        "late-in-haste",
+        { deadlineAt: beforeMidnightMs + 90 * second },
+        { lane: "bulk", atMs: 21 * second, fates: ["failed: budget_exhausted", "expired", "succeeded"] },
+      ),
+      job("late-lowered", { lane: "bulk" }, { lane: "rt", atMs: 22 * second, fates: ["succeeded", "expired"] }),
+      job("rt-0", {}, { lane: "rt" }),
+      job("rt-30", {}, { lane: "rt", atMs: 30 * second, fates: ["failed: budget_exhausted", "succeeded", "expired"] }),
+    ],
+    configs: [
+      checkConfig({
+        models: {
+          fast: { targets: { west: target("us-west-2", { price }), east: target("us-east-1", { price }) } },
+        },
+        lanes: { rt: { dailyBudgetUsd: 1 }, bulk: { dailyBudgetUsd: 5 } },
+      }),
+    ],
+    script: scriptOf({
+      rules: ["late-*", "*"].map((jobId) => ({
+        when: { jobId },
+        do: { kind: "answer", content: [{ text: answerMark }], outputTokens: jobId === "*" ? 1_000 : 50 },
+      })),
+    }),
   }),
 
   scenario({

@@ -59,7 +59,12 @@ export class Stage {
     this.#mutant = mutant;
     this.scenario = scenario;
     const [first] = scenario.sends;
-    this.world = createMemoryWorld({ startMs: t0, lane: first?.lane ?? "bg", seed, script: scenario.script });
+    this.world = createMemoryWorld({
+      startMs: startOf(scenario),
+      lane: first?.lane ?? "bg",
+      seed,
+      script: scenario.script,
+    });
     for (const [path, text] of Object.entries(scenario.objects ?? {})) this.world.objects.put("prompts", path, text);
     this.#wireDice = createDice(seed + 1);
     this.#faults = new Map(
@@ -308,6 +313,10 @@ export class Stage {
       this.see({ kind: "announced", jobId: jobIdOf([parseJson(reply)]), to: replyToText(to), reply });
     this.#announced = sent.length;
   }
+}
+
+export function startOf({ startMs = t0 }: Scenario): number {
+  return startMs;
 }
 
 /** Whose reply a message of the replies queue holds. */
