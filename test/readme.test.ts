@@ -190,6 +190,15 @@ describe("the README's examples", () => {
     rmSync(example);
   });
 
+  test("the test of one's own code passes", async () => {
+    const example = join(root, ".sluice/readme/own-test.ts");
+    mkdirSync(join(root, ".sluice/readme"), { recursive: true });
+    writeFileSync(example, block("ts", "createTestClient").replaceAll('"./lib/', '"../../lib/'));
+    const { stderr } = await promisify(execFile)(process.execPath, [example]);
+    expect(stderr).toBe("");
+    rmSync(example);
+  });
+
   test("the call runs as it stands, and has its reply", async () => {
     const [engines, bedrock] = await Promise.all([startEngines(), startBedrock()]);
     afterAll(() => Promise.all([engines.stop(), bedrock.close()]));

@@ -63,6 +63,11 @@ const floors: readonly { readonly says: string; readonly floor: RegExp; readonly
     standsOn: /^lib\/(core|aws|worker|memory|client|call-now)\/|^lib\/(ports|config)\.ts$/,
   },
   {
+    says: "a test's client is the client and the worker, with memory below them",
+    floor: /^lib\/testing\//,
+    standsOn: /^lib\/(core|memory|worker|client|testing)\/|^lib\/(ports|config)\.ts$/,
+  },
+  {
     says: "a function is its adapters and the worker",
     floor: /^functions\//,
     standsOn: /^lib\/|^functions\/(opening\.ts$|handlers\/)|^node:|^@middy|^aws-lambda$/,
@@ -109,7 +114,7 @@ test("no file is longer than one reads without getting lost", () => {
 describe("nothing is left lying about", () => {
   /** Where a reader, Lambda or a command comes in. */
   const doors =
-    /^(functions\/|infra\/app\.ts|infra\/examples\/app\.ts|infra\/local\/(start|environment-child)\.ts|lib\/(client|call-now)\/index\.ts|test\/.*\.test\.ts|test\/.*\.config\.ts|test\/bench\/|test\/mutants\/run(ner)?\.ts|test\/simulation\/simulate\.ts|test\/deploy\/app\.ts|test\/account\/run\.ts|test\/a\.ts)/;
+    /^(functions\/|infra\/app\.ts|infra\/examples\/app\.ts|infra\/local\/(start|environment-child)\.ts|lib\/(client|call-now|testing)\/index\.ts|test\/.*\.test\.ts|test\/.*\.config\.ts|test\/bench\/|test\/mutants\/run(ner)?\.ts|test\/simulation\/simulate\.ts|test\/deploy\/app\.ts|test\/account\/run\.ts|test\/a\.ts)/;
   const imported = new Set(sources.flatMap(importsOf).filter(isFile));
 
   test("every file is a door or is imported", () => {
