@@ -1,5 +1,5 @@
 import { Stack } from "aws-cdk-lib";
-import { AlarmStatusWidget, Dashboard, GraphWidget, TextWidget } from "aws-cdk-lib/aws-cloudwatch";
+import { AlarmStatusWidget, CustomWidget, Dashboard, GraphWidget, TextWidget } from "aws-cdk-lib/aws-cloudwatch";
 import type { Alarm, GraphWidgetProps, IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import { Construct } from "constructs";
 import { budgetedLanes } from "../lib/core/budget.ts";
@@ -7,6 +7,7 @@ import { targetsOf } from "../lib/core/config.ts";
 import { lanes } from "../lib/core/lane.ts";
 import { budgetNearPercent, hiddenMessagesMax } from "../lib/core/limits.ts";
 import { memoryMb } from "./live-function.ts";
+import type { LiveFunction } from "./live-function.ts";
 import {
   eachLane,
   eachTarget,
@@ -36,6 +37,8 @@ interface Row {
 export interface ServiceDashboardProps {
   readonly watched: Watched;
   readonly alarms: readonly Alarm[];
+  /** Shows what no metric can: which jobs are open, and why. */
+  readonly widget: LiveFunction | undefined;
 }
 
 /** A row for each stage of a job's life, in the order in which data flows. */
@@ -43,11 +46,12 @@ export class ServiceDashboard extends Construct {
   readonly dashboard: Dashboard;
   readonly url: string;
 
-  constructor(scope: Construct, id: string, { watched, alarms }: ServiceDashboardProps) {
+  constructor(scope: Construct, id: string, { watched, alarms, widget }: ServiceDashboardProps) {
     super(scope, id);
     this.dashboard = new Dashboard(this, "Dashboard");
     if (alarms.length > 0)
       this.dashboard.addWidgets(new AlarmStatusWidget({ title: "Alarms", alarms: [...alarms], width: 24, height: 4 }));
+    if (widget !== undefined) this.dashboard.addWidgets(openJobs(widget));
     for (const { title, how, graphs } of rowsOf(watched)) {
       this.dashboard.addWidgets(new TextWidget({ markdown: `## ${title}\n${how}`, width: 24, height: 2 }));
       this.dashboard.addWidgets(...graphs.map(widgetOf));
@@ -55,6 +59,19 @@ export class ServiceDashboard extends Construct {
     const { region } = Stack.of(this);
     this.url = `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards:name=${this.dashboard.dashboardName}`;
   }
+}
+
+/** It reads tables at each refresh, and neither its size nor the time range changes what it shows: it is now. */
+function openJobs({ alias }: LiveFunction): CustomWidget {
+  return new CustomWidget({
+    title: "Open jobs, and why each waits",
+    functionArn: alias.functionArn,
+    updateOnRefresh: true,
+    updateOnResize: false,
+    updateOnTimeRangeChange: false,
+    width: 24,
+    height: 12,
+  });
 }
 
 function widgetOf({ lines, ...graph }: Graph): GraphWidget {

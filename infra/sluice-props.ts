@@ -10,7 +10,7 @@ import type { ConfigInput } from "../lib/config.ts";
 import type { Lane } from "../lib/core/lane.ts";
 import type { AnyTable } from "./given-table.ts";
 
-export type FunctionName = "worker" | "reply-store" | "dead-letters" | "sweeper";
+export type FunctionName = "worker" | "reply-store" | "dead-letters" | "sweeper" | "widget";
 
 export interface SluiceProps {
   readonly config: ConfigInput;
@@ -47,6 +47,10 @@ export interface SluiceProps {
    * of the invocations for five minutes, then all, so that a deploy takes as long. false, and without alarms: all at once.
    */
   readonly rollout?: IBaseDeploymentConfig | false;
+  /** The dashboard's list of open jobs and of leases with their holders: a function that the console invokes. Default: as `dashboard`. */
+  readonly widget?: boolean;
+  /** Whether jobs are cancelled, and lanes and limits paused and resumed, from there. Default false: the widget may only read. */
+  readonly widgetActions?: boolean;
   /** At least what a function's queues may invoke at once. Default: none, for the mappings limit it already. */
   readonly reservedConcurrency?: Partial<Readonly<Record<Lane | Exclude<FunctionName, "worker">, number>>>;
   /** Default TERMINATE: Lambda cuts a job that submits a job that submits … at some 16. ALLOW is for agents that mean it. */

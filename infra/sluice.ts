@@ -39,6 +39,7 @@ import { Rollout } from "./rollout.ts";
 import type { RolledOut } from "./rollout.ts";
 import type { FunctionName, SluiceProps } from "./sluice-props.ts";
 import { SweeperFunction } from "./sweeper-function.ts";
+import { WidgetFunction } from "./widget-function.ts";
 import { WorkerFunction } from "./worker-function.ts";
 
 /** Jobs come by the lanes' queues, run under shared leases, and end in exactly one reply each. */
@@ -54,6 +55,7 @@ export class Sluice extends Construct {
   readonly replyStore: ReplyStoreFunction;
   readonly deadLetters: DeadLettersFunction;
   readonly sweeper: SweeperFunction;
+  readonly widget: WidgetFunction | undefined;
   /** Where alarms go. */
   readonly alarmTopic: ITopic | undefined;
   readonly alarms: ServiceAlarms | undefined;
@@ -145,14 +147,23 @@ export class Sluice extends Construct {
     });
     this.grantSweeping(this.sweeper);
 
-    const { alarms = true, dashboard = true, alarmTopic: topic } = props;
+    const { alarms = true, dashboard = true, widget = dashboard, alarmTopic: topic } = props;
+    if (widget) {
+      this.widget = new WidgetFunction(this, "Widget", {
+        ...common,
+        watched: this,
+        code: codeOf("widget"),
+        reservedConcurrency: reserved.widget,
+        actions: props.widgetActions ?? false,
+      });
+    }
     if (alarms) this.alarms = new ServiceAlarms(this, "Alarms", { watched: this, topic, key, removalPolicy });
     this.alarmTopic = this.alarms?.topic ?? topic;
     if (this.alarms !== undefined && props.rollout !== false)
       this.rollout = new Rollout(this, "Rollout", { functions: this.rolledOut(this.alarms), config: props.rollout });
     if (dashboard) {
       const its = this.alarms?.alarms ?? [];
-      this.dashboard = new ServiceDashboard(this, "Dashboard", { watched: this, alarms: its });
+      this.dashboard = new ServiceDashboard(this, "Dashboard", { watched: this, alarms: its, widget: this.widget });
     }
   }
 

@@ -42,6 +42,12 @@ const floors: readonly { readonly says: string; readonly floor: RegExp; readonly
     floor: /^lib\/memory\/(world|invoke)\.ts$/,
     standsOn: /^lib\/(core|worker|memory)\/|^lib\/ports\.ts$/,
   },
+  { says: "the view is made of the core's words alone", floor: /^lib\/view\//, standsOn: /^lib\/(core|view)\// },
+  {
+    says: "the widget is the view, what operators do, and the ports",
+    floor: /^lib\/widget\//,
+    standsOn: /^lib\/(core|operate|view|widget)\/|^lib\/client\/cancel\.ts$|^lib\/ports\.ts$/,
+  },
   {
     says: "the adapters know the SDK and no worker",
     floor: /^lib\/aws\//,
@@ -98,10 +104,10 @@ describe("arrows point one way", () => {
   });
 });
 
-test("the core has no clock, no dice, no environment and no IO", () => {
+test("the core and the view have no clock, no dice, no environment and no IO", () => {
   const impure =
     /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\.|\bset(Timeout|Interval|Immediate)\b|\bcrypto\b|\bconsole\b|\bawait\b|\basync\b|\bfetch\(/;
-  const core = sources.filter((file) => file.startsWith("lib/core/"));
+  const core = sources.filter((file) => /^lib\/(core|view)\//.test(file));
   expect(core.flatMap((file) => impure.exec(codeOf(file))?.map((found) => `${file}: ${found}`) ?? [])).toEqual([]);
 });
 
@@ -114,7 +120,7 @@ test("no file is longer than one reads without getting lost", () => {
 describe("nothing is left lying about", () => {
   /** Where a reader, Lambda or a command comes in. */
   const doors =
-    /^(functions\/|infra\/app\.ts|infra\/examples\/app\.ts|infra\/local\/(start|environment-child)\.ts|lib\/(client|call-now|testing)\/index\.ts|test\/.*\.test\.ts|test\/.*\.config\.ts|test\/bench\/|test\/mutants\/run(ner)?\.ts|test\/simulation\/simulate\.ts|test\/deploy\/app\.ts|test\/account\/run\.ts|test\/a\.ts)/;
+    /^(functions\/|infra\/app\.ts|infra\/examples\/app\.ts|infra\/local\/(start|environment-child)\.ts|lib\/(client|call-now|testing)\/index\.ts|test\/.*\.test\.ts|test\/.*\.config\.ts|test\/bench\/|test\/browser\/screenshots\.ts|test\/mutants\/run(ner)?\.ts|test\/simulation\/simulate\.ts|test\/deploy\/app\.ts|test\/account\/run\.ts|test\/a\.ts)/;
   const imported = new Set(sources.flatMap(importsOf).filter(isFile));
 
   test("every file is a door or is imported", () => {
@@ -127,9 +133,11 @@ describe("nothing is left lying about", () => {
 
   test("every file that the documents name exists", () => {
     const named = ["README.md", "lib/ARCHITECTURE.md", "lib/DECISIONS.md"].flatMap((document) =>
-      [...textOf(document).matchAll(/`((?:lib|functions|infra|test|core|worker|aws|memory|client)\/[\w./-]*)`/g)].map(
-        ([, name = ""]) => name,
-      ),
+      [
+        ...textOf(document).matchAll(
+          /`((?:lib|functions|infra|test|core|worker|aws|memory|client|view|operate|widget)\/[\w./-]*)`/g,
+        ),
+      ].map(([, name = ""]) => name),
     );
     const places = (name: string) => [name, `${name}.ts`, `lib/${name}`, `lib/${name}.ts`];
     expect(named.length).toBeGreaterThan(30);

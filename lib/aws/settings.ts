@@ -1,5 +1,6 @@
-import { deadLettersVariable, isLane, lanes } from "../core/lane.ts";
+import { deadLettersVariable, isLane, lanes, queueVariable } from "../core/lane.ts";
 import type { Lane } from "../core/lane.ts";
+import type { WatchedQueue } from "../core/overview.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -21,6 +22,34 @@ export interface WorkerSettings extends StoreSettings {
   readonly lane: Lane;
   readonly repliesQueueUrl: string;
   readonly leaseTable: string;
+}
+
+/** What it tells the dashboard's widget. */
+export interface WidgetSettings extends SweeperSettings {
+  readonly leaseTable: string;
+  readonly queueUrls: Readonly<Partial<Record<WatchedQueue, string>>>;
+  /** Whether jobs are cancelled and lanes and targets paused from there. */
+  readonly actions: boolean;
+}
+
+/** @throws Error that names the variable, when one is missing. */
+export function widgetSettingsOf(env: Environment): WidgetSettings {
+  const deadLetters = lanes.flatMap((lane) => {
+    // A queue of somebody's own has its dead letters elsewhere.
+    const url = env[deadLettersVariable(lane)];
+    return url === undefined ? [] : [[`${lane}-dead-letters`, url] as const];
+  });
+  return {
+    ...sweeperSettingsOf(env),
+    leaseTable: need(env, "SLUICE_LEASE_TABLE"),
+    queueUrls: {
+      ...Object.fromEntries(lanes.map((lane) => [lane, need(env, queueVariable(lane))])),
+      ...Object.fromEntries(deadLetters),
+      parked: need(env, "SLUICE_PARKED_QUEUE_URL"),
+      replies: need(env, "SLUICE_REPLIES_QUEUE_URL"),
+    },
+    actions: env["SLUICE_WIDGET_ACTIONS"] === "on",
+  };
 }
 
 /** @throws Error that names the variable, when one is missing. */

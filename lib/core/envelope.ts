@@ -48,6 +48,11 @@ export type Read =
   | { readonly kind: "refused"; readonly fault: Fault };
 
 export const jobIdLengthMax = 128;
+const jobIdPattern = new RegExp(`^[A-Za-z0-9_.:/=+~-]{1,${jobIdLengthMax}}$`);
+
+export function isJobId(value: unknown): value is string {
+  return typeof value === "string" && jobIdPattern.test(value);
+}
 
 /** Metadata rides in the job's row beside the reply, and a row holds 400 KB. Characters of its JSON. */
 export const metadataLengthMax = 16_384;
@@ -65,7 +70,7 @@ interface Field<T> {
 /** Faults are looked for in this order. */
 const fields = {
   jobId: {
-    as: text(new RegExp(`^[A-Za-z0-9_.:/=+~-]{1,${jobIdLengthMax}}$`)),
+    as: text(jobIdPattern),
     must: `be a string of 1 to ${jobIdLengthMax} characters out of A-Z a-z 0-9 _ . : / = + ~ - (a number would lose digits)`,
   },
   model: { as: stepName, must: "be an alias of the config, or alias@target; Bedrock's own id stands in the config" },

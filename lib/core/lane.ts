@@ -13,6 +13,11 @@ export function deadLettersVariable(lane: Lane): string {
   return `SLUICE_${lane.toUpperCase()}_DEAD_LETTERS_URL`;
 }
 
+/** The variable by which the stack tells the dashboard's widget the URL of a lane's queue. */
+export function queueVariable(lane: Lane): string {
+  return `SLUICE_${lane.toUpperCase()}_QUEUE_URL`;
+}
+
 /** The lane whose share a job takes: the one it asks for, never above the queue it came by. */
 export function effectiveLane(asked: Lane | undefined, cameBy: Lane): Lane {
   if (asked === undefined) return cameBy;

@@ -179,6 +179,9 @@ export const sweepUnreturnedLateMs = 24 * 3_600_000;
 export const sweepPauseMsMax = 6 * 3_600_000;
 export const sweeperTimeoutMs = 120_000;
 
+/** The dashboard's widget, for which somebody waits: it reads a few megabytes at most. */
+export const widgetTimeoutMs = 20_000;
+
 /** What wakes an operator. A lane's oldest job is older than this. */
 export const alarmJobAgeMs: Readonly<Record<Lane, number>> = { rt: 30_000, bg: 15 * 60_000, bulk: 12 * 3_600_000 };
 /** Of the jobs of a lane that end within `alarmFailedOverMs`, if these are enough for a part of them to say something. */

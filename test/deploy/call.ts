@@ -72,8 +72,8 @@ export async function json<Answer>(aws: Caller, service: string, target: string,
   return JSON.parse(await aws.send({ service, headers, body: JSON.stringify(body) }));
 }
 
-/** @throws what the function threw. */
-export async function invoke(aws: Caller, name: string): Promise<void> {
+/** What a function answers, as JSON. @throws what it threw. */
+export async function invoke(aws: Caller, name: string, event: object = {}): Promise<string> {
   const path = `/2015-03-31/functions/${encodeURIComponent(name)}/invocations`;
-  await aws.send({ service: "lambda", path, body: "{}" });
+  return await aws.send({ service: "lambda", path, body: JSON.stringify(event) });
 }

@@ -164,6 +164,15 @@ test("the dashboard names what was deployed, and has no hole in it", async () =>
   expect(DashboardBody).not.toMatch(/Token\[|Fn::|undefined/);
 });
 
+test("the dashboard's widget shows what is open, with the rights that it has", async () => {
+  const name = await named("AWS::Lambda::Function", "LlmWidget");
+  const html: unknown = JSON.parse(await invoke(ministack.aws, name, { widgetContext: { theme: "dark" } }));
+  expect(html).toMatch(/<h2[^>]*>Why each job waits<\/h2>/);
+  expect(html).toContain("<h3>fast-text@us-west-2</h3>");
+  expect(html).not.toContain("could not be read");
+  expect(JSON.parse(await invoke(ministack.aws, name, { describe: true }))).toHaveProperty("markdown");
+});
+
 test("each alarm says what to do, to the topic", async () => {
   const target = "GraniteServiceVersion20100801.DescribeAlarms";
   const { MetricAlarms } = await json<{ readonly MetricAlarms: readonly object[] }>(

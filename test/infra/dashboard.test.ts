@@ -44,6 +44,17 @@ describe("the dashboard", () => {
     expect(first).toMatchObject({ type: "alarm", properties: { alarms: alarms.map(() => "X") } });
   });
 
+  test("then shows which jobs are open and why, as it is now: read again at each refresh, and at nothing else", () => {
+    expect(widgetsOf(three)[1]).toMatchObject({
+      type: "custom",
+      properties: {
+        endpoint: "X",
+        updateOn: { refresh: true, resize: false, timeRange: false },
+      },
+    });
+    expect(widgetsOf(template({}, {}, { widget: false })).filter(({ type }) => type === "custom")).toEqual([]);
+  });
+
   test("asks for nothing that is never emitted", () =>
     expect(neverEmitted([three, budgeted].flatMap((built) => widgetsOf(built).flatMap(shownBy)))).toEqual([]));
 

@@ -198,8 +198,8 @@ describe("a bucket of envelopes", () => {
     within(theirs).allowFeed(new Bucket(theirs, "From", { bucketName: "in-box", encryption, encryptionKey }));
     const built = Template.fromStack(theirs);
     const decrypt = `Decrypt: ${JSON.stringify(arnOf("Key"))}`;
-    const readers = ["RtWorker", "BgWorker", "BulkWorker", "DeadLetters", "ReplyStore", "Sweeper"].filter((name) =>
-      rightsOf(of(built, `Llm${name}Role`, "AWS::IAM::Policy")).includes(decrypt),
+    const readers = ["RtWorker", "BgWorker", "BulkWorker", "DeadLetters", "ReplyStore", "Sweeper", "Widget"].filter(
+      (name) => rightsOf(of(built, `Llm${name}Role`, "AWS::IAM::Policy")).includes(decrypt),
     );
     expect(readers).toEqual(["RtWorker", "BgWorker", "BulkWorker", "DeadLetters"]);
   });

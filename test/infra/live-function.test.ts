@@ -3,7 +3,7 @@ import { of } from "./one-function.ts";
 import { template } from "./synth.ts";
 
 const built = template();
-const names = ["RtWorker", "BgWorker", "BulkWorker", "ReplyStore", "DeadLetters", "Sweeper"];
+const names = ["RtWorker", "BgWorker", "BulkWorker", "ReplyStore", "DeadLetters", "Sweeper", "Widget"];
 
 test("the template has these functions, and no others", () =>
   expect(Object.keys(built.findResources("AWS::Lambda::Function"))).toEqual(

@@ -54,7 +54,7 @@ describe.each(names)("a new version of the worker of %s", (name) => {
 });
 
 test("the functions that few invocations reach go over at once", () =>
-  expect(updatesOf(built).filter((update) => update === undefined)).toHaveLength(3));
+  expect(updatesOf(built).filter((update) => update === undefined)).toHaveLength(4));
 
 test("who shifts may read alarms, and move the workers' aliases, no others", () => {
   const { properties } = of(built, "LlmRolloutRole", "AWS::IAM::Role");
@@ -85,5 +85,5 @@ test.each([
 ])("all versions take over at once where %s", (_says, from) => {
   from.resourceCountIs(group, 0);
   from.resourceCountIs("AWS::CodeDeploy::Application", 0);
-  expect(updatesOf(from)).toEqual(Array.from({ length: 6 }, () => undefined));
+  expect(updatesOf(from)).toEqual(Array.from({ length: 7 }, () => undefined));
 });

@@ -43,7 +43,7 @@ describe("a key of one's own", () => {
 
   const tableRights =
     "Decrypt GenerateDataKey DescribeKey Encrypt GenerateDataKeyWithoutPlaintext ReEncryptFrom ReEncryptTo".split(" ");
-  test.each(["RtWorker", "BgWorker", "BulkWorker", "ReplyStore", "DeadLetters", "Sweeper"])(
+  test.each(["RtWorker", "BgWorker", "BulkWorker", "ReplyStore", "DeadLetters", "Sweeper", "Widget"])(
     "may be used by %s for tables, queues and objects, by name and nowhere else",
     (name) => {
       const policy = Object.entries(built.findResources("AWS::IAM::Policy")).find(([id]) =>
@@ -85,7 +85,7 @@ describe("tables of one's own", () => {
     built.resourceCountIs("AWS::DynamoDB::GlobalTable", 1);
   });
 
-  test("under a key of their own are read and written by the workers", () => {
+  test("under a key of their own are read and written by the workers, and read by the widget", () => {
     const theirs = stack();
     const encryptionKey = new Key(theirs, "Key");
     within(theirs, { tables: { leases: new Table(theirs, "Leases", { ...leases, encryptionKey }) } });
@@ -96,6 +96,7 @@ describe("tables of one's own", () => {
       "LlmRtWorker",
       "LlmBgWorker",
       "LlmBulkWorker",
+      "LlmWidget",
     ]);
   });
 
@@ -143,11 +144,11 @@ describe("a VPC", () => {
   within(theirs, { vpc: Vpc.fromVpcAttributes(theirs, "Vpc", placed) });
   const built = Template.fromStack(theirs);
 
-  test("has all six functions, under one security group that lets nothing in", () => {
+  test("has all seven functions, under one security group that lets nothing in", () => {
     const functions = only(built, "AWS::Lambda::Function").filter(({ Description }) =>
       String(Description).startsWith("Sluice:"),
     );
-    expect(functions).toHaveLength(6);
+    expect(functions).toHaveLength(7);
     for (const { VpcConfig } of functions) {
       expect(VpcConfig.SecurityGroupIds).toEqual([
         { "Fn::GetAtt": [expect.stringMatching(/^LlmSecurity/), "GroupId"] },
@@ -159,7 +160,7 @@ describe("a VPC", () => {
     expect(groups[0]).not.toHaveProperty("SecurityGroupIngress");
   });
   test("lets each of them make its interfaces", () =>
-    expect(JSON.stringify(built).match(/ec2:CreateNetworkInterface/g)).toHaveLength(6));
+    expect(JSON.stringify(built).match(/ec2:CreateNetworkInterface/g)).toHaveLength(7));
   test("leaves cdk-nag nothing to find", () => expect(findings(theirs)).toEqual([]));
 });
 
@@ -172,7 +173,7 @@ describe("reserved concurrency", () => {
   test("is what was asked for", () => {
     const functions = only(synth({ rt: 72, "dead-letters": 99, sweeper: 1 }), "AWS::Lambda::Function");
     const reserved = functions.map(({ ReservedConcurrentExecutions }) => ReservedConcurrentExecutions);
-    expect(reserved).toEqual([72, undefined, undefined, undefined, 99, 1]);
+    expect(reserved).toEqual([72, undefined, undefined, undefined, 99, 1, undefined]);
   });
   test.each([
     ["a lane's mapping", { rt: 71 }, "reservedConcurrency 71 is less than the 72 invocations"],
@@ -213,7 +214,7 @@ test("traces are X-Ray's on request: each function may send them, and nothing el
   const policies = Object.entries(built.findResources("AWS::IAM::Policy"));
   const rights = policies.flatMap(([id, { Properties: properties }]) => rightsOf({ id, properties }));
   expect(rights.filter((right) => right.endsWith(': "*"'))).toEqual(
-    Array.from({ length: 6 }, () => 'PutTelemetryRecords PutTraceSegments: "*"'),
+    Array.from({ length: 7 }, () => 'PutTelemetryRecords PutTraceSegments: "*"'),
   );
   expect(findings(theirs)).toEqual([]);
 });

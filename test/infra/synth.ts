@@ -11,6 +11,7 @@ import type { ConfigInput } from "../../lib/config.ts";
 import type { TargetConfig } from "../../lib/core/config.ts";
 import { cdkContext } from "../../infra/context.ts";
 import { ServiceStack } from "../../infra/service-stack.ts";
+import type { SluiceProps } from "../../infra/sluice-props.ts";
 
 /** Any module will do where only the template counts. */
 export const smallEntry = () => join(import.meta.dirname, "../../lib/core/lane.ts");
@@ -30,12 +31,16 @@ export function app(context: Record<string, unknown> = {}): App {
   return new App({ outdir: mkdtempSync(join(tmpdir(), "sluice-synth-")), context: { ...cdkContext(), ...context } });
 }
 
-export function service(facts: Partial<ConfigInput> = {}, context: Record<string, unknown> = {}): ServiceStack {
-  return new ServiceStack(app(context), "Sluice", { config: config(facts), entryOf: smallEntry });
+export function service(
+  facts: Partial<ConfigInput> = {},
+  context: Record<string, unknown> = {},
+  props: Partial<SluiceProps> = {},
+): ServiceStack {
+  return new ServiceStack(app(context), "Sluice", { ...props, config: config(facts), entryOf: smallEntry });
 }
 
-export function template(facts: Partial<ConfigInput> = {}, context: Record<string, unknown> = {}): Template {
-  return Template.fromStack(service(facts, context));
+export function template(...of: Parameters<typeof service>): Template {
+  return Template.fromStack(service(...of));
 }
 
 /** The findings of cdk-nag, by rule. */

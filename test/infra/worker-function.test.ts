@@ -139,7 +139,7 @@ describe("the rights of a lane's worker", () => {
     const adapters = new URL("../../lib/aws/", import.meta.url);
     const sources = readdirSync(adapters).map((file) => readFileSync(new URL(file, adapters), "utf8"));
     const calls = new Set(sources.join("").match(/\b[A-Z]\w+(?=Command\()/g));
-    const ofOthers = ["Query", "Scan"]; // the sweeper asks the index, operators the whole table
+    const ofOthers = ["Query", "Scan"]; // the sweeper asks the index, the widget the whole table too
     const may = new Set([...ofOthers, ...each("bg").map(({ Action }) => Action.split(":")[1] ?? "")]);
     expect([...calls].map((call) => actionOf[call] ?? call).filter((action) => !may.has(action))).toEqual([]);
   });
