@@ -5,7 +5,9 @@ import type { ReplyError } from "./reply.ts";
 
 /** The error of a chain that ends: that of its most hopeful step, else what keeps all of them from serving the job. */
 export function chainError(outcomes: readonly StepOutcome[], [best]: readonly Hope[]): ReplyError {
-  const went = outcomes.map((outcome) => `${outcome.step} ${wentHow(outcome)}`).join(", ");
+  // That a lane has no money is the same on every step, and said once.
+  const told = outcomes.filter((outcome) => outcome.kind !== "skipped" || outcome.reason.kind !== "budget-spent");
+  const went = told.map((outcome) => `${outcome.step} ${wentHow(outcome)}`).join(", ");
   return best === undefined ? hopelessError(outcomes, went) : hopefulError(best, went);
 }
 
@@ -27,7 +29,7 @@ function hopefulError({ kind, step, waitMs, known, failure }: Hope, went: string
       return {
         code: "budget_exhausted",
         kind: "budget",
-        message: `the lane has spent its money for the day: ${went}; raise its dailyBudgetUsd, or budgetUsd on its row in the lease table, or send the job again after midnight UTC`,
+        message: `the lane has spent its money for the day${went === "" ? "" : `, after ${went}`}; raise its dailyBudgetUsd, or budgetUsd on its row in the lease table, or send the job again after midnight UTC`,
         ...retry,
       };
     case "breaker":

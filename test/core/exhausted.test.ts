@@ -344,8 +344,13 @@ describe("an error tells the person who reads it at night what happened, where, 
     ],
     [
       "a spent budget",
+      [budget(60_000), budget(60_000, b)],
+      "the lane has spent its money for the day; raise its dailyBudgetUsd, or budgetUsd on its row in the lease table, or send the job again after midnight UTC",
+    ],
+    [
+      "one that was spent by the job itself",
       [failed("hung", { name: "AttemptTimeout" }), budget(60_000, b)],
-      "the lane has spent its money for the day: fast-text@us-west-2 AttemptTimeout, fast-text@us-east-1 lane's budget spent; raise its dailyBudgetUsd, or budgetUsd on its row in the lease table, or send the job again after midnight UTC",
+      "the lane has spent its money for the day, after fast-text@us-west-2 AttemptTimeout; raise its dailyBudgetUsd, or budgetUsd on its row in the lease table, or send the job again after midnight UTC",
     ],
     [
       "limits and quotas",
