@@ -20,6 +20,8 @@ export default defineConfig({
     // A loaded machine is slow, not wrong.
     testTimeout: 20_000,
     env: { CDK_VALIDATION: "false" },
+    globalSetup: "test/own-tmpdir.ts",
+    setupFiles: "test/setup.ts",
     projects: [
       { extends: true, test: { name: "all", include: ["test/**/*.test.ts"], exclude: [...elsewhere, ...shared] } },
       // Nothing of these stubs or changes what is global: the CDK and the SDK are imported once for all of them.

@@ -12,5 +12,7 @@ export default defineConfig({
     // Nothing here is a matter of time: a busy machine may take as long as it likes.
     testTimeout: 60_000,
     env: { CDK_VALIDATION: "false" },
+    globalSetup: "test/own-tmpdir.ts",
+    setupFiles: "test/setup.ts",
   },
 });

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -7,8 +6,9 @@ import { bundleFunction } from "../../infra/bundle.ts";
 import type * as announcing from "../../lib/aws/announcer.ts";
 import { localClient } from "../contract/engines.ts";
 import { startJsonServices } from "../contract/json-services.ts";
+import { temporaryFolder } from "../temporary.ts";
 
-const directory = () => mkdtempSync(join(tmpdir(), "sluice-bundle-"));
+const directory = () => temporaryFolder("bundle");
 
 /** Reads its config as a handler does, and brings a part of the SDK. */
 const handler = `

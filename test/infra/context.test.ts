@@ -1,14 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { synthesize } from "../../infra/local/synth.ts";
 import { ServiceStack } from "../../infra/service-stack.ts";
 import repositoryConfig from "../../infra/sluice.config.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { Template, app, smallEntry } from "./synth.ts";
 
-const directory = () => mkdtempSync(join(tmpdir(), "sluice-context-"));
+const directory = () => temporaryFolder("context");
 
 /** The repository's own service, synthesized with the flags of cdk.json. */
 const flagged = (context: Record<string, unknown> = {}) =>

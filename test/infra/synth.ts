@@ -1,6 +1,4 @@
 /** Synthesizes in a directory of its own, with the context flags of cdk.json, and without the time that the SDK's bundling takes. */
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { App, Stack } from "aws-cdk-lib";
 import type { Construct } from "constructs";
@@ -12,6 +10,7 @@ import type { TargetConfig } from "../../lib/core/config.ts";
 import { cdkContext } from "../../infra/context.ts";
 import { ServiceStack } from "../../infra/service-stack.ts";
 import type { SluiceProps } from "../../infra/sluice-props.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 /** Any module will do where only the template counts. */
 export const smallEntry = () => join(import.meta.dirname, "../../lib/core/lane.ts");
@@ -28,7 +27,7 @@ export const config = (facts: Partial<ConfigInput> = {}): ConfigInput =>
   defineConfig({ models: { "fast-text": { targets: { "us-west-2": target() } } }, ...facts });
 
 export function app(context: Record<string, unknown> = {}): App {
-  return new App({ outdir: mkdtempSync(join(tmpdir(), "sluice-synth-")), context: { ...cdkContext(), ...context } });
+  return new App({ outdir: temporaryFolder("synth"), context: { ...cdkContext(), ...context } });
 }
 
 export function service(

@@ -16,9 +16,10 @@ import type { Lane } from "../../lib/core/lane.ts";
 import { holdMs, sweepLateMs } from "../../lib/core/limits.ts";
 import { a } from "../a.ts";
 import { claimOn } from "../contract/job-table.ts";
-import { folderForTests, job } from "./files.ts";
+import { job } from "./files.ts";
+import { temporaryFolder } from "../temporary.ts";
 
-const options = { limits: {}, bedrock: "stand-in", script: {}, logDirectory: folderForTests() } as const;
+const options = { limits: {}, bedrock: "stand-in", script: {}, logDirectory: temporaryFolder("files") } as const;
 const service = await openService({ ...options, environmentsMax: 1 }, () => undefined);
 afterAll(() => service.close());
 const { sqs, dynamo } = service.clients;

@@ -1,14 +1,6 @@
 /** Files for runs of the local service, in a folder of the test file's own. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll } from "vitest";
-
-export function folderForTests(): string {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-files-"));
-  afterAll(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
 
 /** Writes what is no text as JSON; answers the path. */
 export function write(folder: string, name: string, lines: readonly unknown[]): string {

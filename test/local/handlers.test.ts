@@ -17,9 +17,10 @@ import {
   localClient,
 } from "../contract/engines.ts";
 import { startFauxqs } from "../../infra/local/engines.ts";
-import { folderForTests, job } from "./files.ts";
+import { job } from "./files.ts";
+import { temporaryFolder } from "../temporary.ts";
 
-const folder = folderForTests();
+const folder = temporaryFolder("files");
 const root = join(import.meta.dirname, "../..");
 const example = "functions/examples/hooked-worker.ts";
 

@@ -12,13 +12,13 @@ import { noProgress } from "../../lib/core/claim.ts";
 import { encodeUnstored } from "../../lib/core/outbox.ts";
 import { replyOf, replyText } from "../../lib/core/reply.ts";
 import { a } from "../a.ts";
-import { folderForTests } from "./files.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 test(
   "the reply-store puts what waits in the replies queue into the job table, and parks what is no reply",
   { timeout: 60_000 },
   async ({ onTestFinished }) => {
-    const options = { limits: {}, bedrock: "stand-in", script: {}, logDirectory: folderForTests() } as const;
+    const options = { limits: {}, bedrock: "stand-in", script: {}, logDirectory: temporaryFolder("files") } as const;
     const service = await openService({ ...options, environmentsMax: 1 }, () => undefined);
     onTestFinished(() => service.close());
     const { clients } = service;

@@ -1,12 +1,13 @@
 /** Runs that end badly, each a whole service: too many processes for the fast suite. */
 import { describe, test } from "vitest";
 
-import { folderForTests, job, write } from "./files.ts";
+import { job, write } from "./files.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { familyOf, isAlive, startLocally, until } from "./process.ts";
 
 const linux = process.platform === "linux";
 
-const folder = folderForTests();
+const folder = temporaryFolder("files");
 const file = (name: string, lines: readonly unknown[]) => write(folder, name, lines);
 
 describe("npm start", { timeout: 60_000 }, () => {

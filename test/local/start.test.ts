@@ -1,14 +1,15 @@
 import { join } from "node:path";
 import { describe, test } from "vitest";
 
-import { folderForTests, job, write } from "./files.ts";
+import { job, write } from "./files.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { familyOf, isAlive, listeningOf, repliesIn, resultOf, startLocally, until } from "./process.ts";
 
 const linux = process.platform === "linux";
 /** 127.0.0.1 as /proc writes it. */
 const loopback = "0100007F";
 
-const folder = folderForTests();
+const folder = temporaryFolder("files");
 const file = (name: string, lines: readonly unknown[]) => write(folder, name, lines);
 
 describe.concurrent("npm start", { timeout: 60_000 }, () => {
