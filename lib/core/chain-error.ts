@@ -5,9 +5,12 @@ import type { ReplyError } from "./reply.ts";
 
 /** The error of a chain that ends: that of its most hopeful step, else what keeps all of them from serving the job. */
 export function chainError(outcomes: readonly StepOutcome[], [best]: readonly Hope[]): ReplyError {
-  // That a lane has no money is the same on every step, and said once.
-  const told = outcomes.filter((outcome) => outcome.kind !== "skipped" || outcome.reason.kind !== "budget-spent");
-  const went = told.map((outcome) => `${outcome.step} ${wentHow(outcome)}`).join(", ");
+  const went = outcomes
+    .flatMap((outcome) => {
+      const how = wentHow(outcome);
+      return how === undefined ? [] : [`${outcome.step} ${how}`];
+    })
+    .join(", ");
   return best === undefined ? hopelessError(outcomes, went) : hopefulError(best, went);
 }
 
@@ -165,9 +168,11 @@ function quoted(failure: Failure | undefined): string {
   return failure?.text === undefined ? "" : `: "${failure.text.slice(0, quotedCharactersMax)}"`;
 }
 
-function wentHow(outcome: StepOutcome): string {
+function wentHow(outcome: StepOutcome): string | undefined {
   switch (outcome.kind) {
     case "skipped":
+      // That a lane has no money is the same on every step, and said once.
+      if (outcome.reason.kind === "budget-spent") return undefined;
       return outcome.reason.kind === "feature-missing"
         ? `has no ${outcome.reason.feature}`
         : skipWords[outcome.reason.kind];
@@ -189,8 +194,7 @@ function wentHow(outcome: StepOutcome): string {
   }
 }
 
-const skipWords: Readonly<Record<Exclude<SkipReason["kind"], "feature-missing">, string>> = {
-  "budget-spent": "lane's budget spent",
+const skipWords: Readonly<Record<Exclude<SkipReason["kind"], "feature-missing" | "budget-spent">, string>> = {
   "taken-out": "taken out",
   "breaker-open": "breaker open",
   paused: "paused",

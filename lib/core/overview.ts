@@ -1,8 +1,10 @@
 import type { Breaker } from "./breaker.ts";
+import { budgetName, budgetPause, budgetUsdOf, dayOf, readSpent, standingOfBudget } from "./budget.ts";
 import { isHeld } from "./claim.ts";
 import type { JobRow } from "./claim.ts";
 import { targetsOf } from "./config.ts";
 import type { Config } from "./config.ts";
+import type { Json } from "./json.ts";
 import { lanes } from "./lane.ts";
 import type { Lane } from "./lane.ts";
 import { ledgerKind, ledgersOf } from "./ledgers.ts";
@@ -38,6 +40,8 @@ export interface Seen {
   readonly heads: ReadonlyMap<string, Head>;
   readonly breakers: ReadonlyMap<string, Breaker>;
   readonly overrides: Overrides;
+  /** What lanes with a budget have spent, as the table has it. */
+  readonly spent?: ReadonlyMap<string, Json>;
   readonly depths: Depths;
 }
 
@@ -62,6 +66,16 @@ export interface LaneView {
   readonly depth: Depth | undefined;
   readonly deadLetters: Depth | undefined;
   readonly pausedUntilMs?: number;
+  readonly budget?: BudgetView;
+}
+
+/** What a lane has spent today, of what it may spend. */
+export interface BudgetView {
+  readonly spentUsd: number;
+  readonly budgetUsd: number;
+  readonly usedPercent: number;
+  /** It is spent: the lane waits until then. */
+  readonly untilMs?: number;
 }
 
 export interface JobView extends Standing {
@@ -121,14 +135,20 @@ export function overviewOf(seen: Seen): Overview {
   const pauseOf = (lane: Lane) => stillPaused(overrides.lanes.get(lane)?.pausedUntilMs, nowMs);
   const jobs = rows.map((row) => ({
     ...described(row),
-    ...whyOpen(row, { nowMs, lanePausedUntilMs: row.lane && pauseOf(row.lane), ledgerAt: (step) => byName.get(step) }),
+    ...whyOpen(row, {
+      nowMs,
+      lanePausedUntilMs: row.lane && pauseOf(row.lane),
+      budgetUntilMs: row.lane && budgetView(row.lane, seen)?.untilMs,
+      ledgerAt: (step) => byName.get(step),
+    }),
   }));
   return {
     atMs: nowMs,
     lanes: lanes.map((lane) => {
       const pausedUntilMs = pauseOf(lane);
       const depth = depths[lane];
-      return { lane, depth, deadLetters: depths[`${lane}-dead-letters`], ...known({ pausedUntilMs }) };
+      const budget = budgetView(lane, seen);
+      return { lane, depth, deadLetters: depths[`${lane}-dead-letters`], ...known({ pausedUntilMs, budget }) };
     }),
     jobs: jobs.toSorted((a, b) => (a.enqueuedAtMs ?? Infinity) - (b.enqueuedAtMs ?? Infinity)),
     all,
@@ -137,6 +157,16 @@ export function overviewOf(seen: Seen): Overview {
     parked: depths.parked,
     replies: depths.replies,
   };
+}
+
+function budgetView(lane: Lane, { nowMs, config, overrides, spent }: Seen): BudgetView | undefined {
+  const budgetUsd = budgetUsdOf(lane, config, overrides);
+  if (budgetUsd === undefined) return undefined;
+  const day = dayOf(nowMs);
+  // A row that cannot be read stops nobody, and says nothing here.
+  const nanoUsd = readSpent(spent?.get(budgetName({ lane, day })) ?? 0) ?? 0;
+  const pause = budgetPause(lane, { day, nanoUsd }, config, overrides, nowMs);
+  return { ...standingOfBudget(nanoUsd, budgetUsd), ...known({ untilMs: pause?.untilMs }) };
 }
 
 function described(row: JobRow): Omit<JobView, keyof Standing> {

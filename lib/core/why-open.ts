@@ -43,6 +43,8 @@ export interface LedgerAt {
 interface Around {
   readonly nowMs: number;
   readonly lanePausedUntilMs: number | undefined;
+  /** The lane's money for the day is spent. */
+  readonly budgetUntilMs?: number | undefined;
   readonly ledgerAt: (step: string) => LedgerAt | undefined;
 }
 
@@ -61,7 +63,7 @@ const causes: Readonly<Record<RequeueCause, string>> = {
 };
 
 /** The first line that applies wins. */
-export function whyOpen(row: JobRow, { nowMs, lanePausedUntilMs, ledgerAt }: Around): Standing {
+export function whyOpen(row: JobRow, { nowMs, lanePausedUntilMs, budgetUntilMs, ledgerAt }: Around): Standing {
   const { state, stage = "", step = "a step", cause } = row;
   if (state === "running") {
     if (!isHeld(row, nowMs))
@@ -85,9 +87,11 @@ export function whyOpen(row: JobRow, { nowMs, lanePausedUntilMs, ledgerAt }: Aro
   if (lanePausedUntilMs !== undefined && lanePausedUntilMs >= notBeforeMs)
     return {
       doing: "requeued",
-      why: `its lane${lane === undefined ? "" : ` ${lane}`} is paused`,
+      why: `${theLane(lane)} is paused`,
       untilMs: lanePausedUntilMs,
     };
+  if (budgetUntilMs !== undefined)
+    return { doing: "requeued", why: `${theLane(lane)} has spent its money for the day`, untilMs: budgetUntilMs };
   if (notBeforeMs > nowMs)
     return {
       doing: "requeued",
@@ -105,6 +109,10 @@ function whyNoLease(step: string, at: LedgerAt | undefined, nowMs: number): Omit
   if (breaker.kind === "no") return { why: `the breaker of ${step} is open`, untilMs: breaker.untilMs };
   if (at !== undefined && at.inUse >= at.limit) return { why: `all ${at.limit} leases of ${step} are out` };
   return { why: `waits for a lease on ${step}` };
+}
+
+function theLane(lane: string | undefined): string {
+  return lane === undefined ? "its lane" : `its lane ${lane}`;
 }
 
 function isCause(text: string): text is RequeueCause {

@@ -1,4 +1,5 @@
 import { targetsOf } from "../core/config.ts";
+import { budgetedLanes, dayOf } from "../core/budget.ts";
 import type { Config } from "../core/config.ts";
 import type { JobRow } from "../core/claim.ts";
 import { lanes } from "../core/lane.ts";
@@ -40,16 +41,18 @@ export async function readOverview(
   const ledgers = ledgersOf(config);
   const names = targetsOf(config).map(({ step }) => step);
   const models = Object.keys(config.models);
+  const day = dayOf(clock.nowMs());
+  const budgets = budgetedLanes(config).map((lane) => ({ lane, day }));
   const [open, pages, board, depths] = await Promise.all([
     readOpen(jobs, looking),
     readPages(leases, ledgers),
-    leases.readBoard({ ledgers: [...ledgers.keys()], targets: names, lanes, models }),
+    leases.readBoard({ ledgers: [...ledgers.keys()], targets: names, lanes, models, budgets }),
     queues.read(),
   ]);
   const isKnown = (name: string) => models.includes(name) || names.includes(name);
   const { overrides } = readOverrides(board.overrides, isKnown);
-  const { heads, breakers } = board;
-  return overviewOf({ nowMs: clock.nowMs(), config, ...open, pages, heads, breakers, overrides, depths });
+  const { heads, breakers, spent } = board;
+  return overviewOf({ nowMs: clock.nowMs(), config, ...open, pages, heads, breakers, overrides, spent, depths });
 }
 
 /** Those that wait are in the sweeper's index; those that run their first delivery are nowhere but in the table. */

@@ -12,16 +12,24 @@ export function lanesSection({ lanes, parked, replies, atMs }: Overview, control
 </section>`;
 }
 
-function laneCard({ lane, depth, deadLetters, pausedUntilMs }: LaneView, nowMs: number, controls: Controls): Markup {
+function laneCard(view: LaneView, nowMs: number, controls: Controls): Markup {
+  const { lane, depth, deadLetters, pausedUntilMs, budget } = view;
   const dead = countOf(deadLetters);
   const isPaused = pausedUntilMs !== undefined;
   const button = isPaused ? controls.resume?.(lane) : controls.pause?.(lane);
   return markup`<li class="card"><h3>${lane}</h3>
 <p class="where">${laneMeans[lane]}</p>
 <dl>${fact("waiting", depth?.visible)}${fact("in hand or hidden", depth?.hidden)}${fact("dead letters", dead, dead !== undefined && dead > 0)}</dl>
+${budget && markup`<p class="where">${dollars(budget.spentUsd)} of ${dollars(budget.budgetUsd)} USD spent today</p>`}
+${budget?.untilMs !== undefined && markup`<p class="states"><span class="chip warn">budget spent, ${forMore(budget.untilMs, nowMs)}</span></p>`}
 ${isPaused && markup`<p class="states"><span class="chip warn">paused, ${forMore(pausedUntilMs, nowMs)}</span></p>`}
 ${button !== undefined && markup`<p class="do">${button}</p>`}</li>
 `;
+}
+
+/** Cents are enough, but of what is less. */
+function dollars(usd: number): string {
+  return usd > 0 && usd < 0.01 ? "< 0.01" : usd.toFixed(2);
 }
 
 function parkedCard(parked: Depth | undefined, { rerun }: Controls): Markup {

@@ -449,6 +449,11 @@ describe("an error tells the person who reads it at night what happened, where, 
     }),
   );
 
+  test("a spent budget is told by its own kind, so that nobody takes it for a full limit", () =>
+    expect(exhausted([budget(60_000)], { ...calm, deadlineLeftMs: 10_000 })).toMatchObject({
+      error: { code: "budget_exhausted", kind: "budget", retryable: true, retryAfterMs: 60_000 },
+    }));
+
   test("the wait that a server told is counted from when it was", () =>
     expect(
       exhausted([failed("transient", { retryAfterMs: 5_000 })], { ...calm, nowMs: t0 + 2_000, deadlineLeftMs: 9_000 }),

@@ -73,6 +73,52 @@ describe("what an operator sees", () => {
     expect([seen.parked, seen.replies]).toEqual([depth, undefined]);
   });
 
+  describe("of what a lane may spend", () => {
+    const price = { inputPerMTok: 1, outputPerMTok: 1 };
+    const budgeted = checkConfig({
+      models: { fast: { targets: { west: { ...target, price } } } },
+      lanes: { bulk: { dailyBudgetUsd: 50 } },
+    });
+    const name = "bulk#2026-11-29";
+    const rows = [row({ jobId: "j-1", lane: "bulk", state: "queued" })];
+    const seeSpent = (spent: Seen["spent"], facts: Partial<Seen> = {}) =>
+      see({ config: budgeted, rows, ...(spent && { spent }), ...facts });
+
+    test("what it has spent today", () => {
+      const { jobs, lanes } = seeSpent(new Map([[name, 40e9]]));
+      expect(lanes.map(({ budget }) => budget)).toEqual([
+        undefined,
+        undefined,
+        { spentUsd: 40, budgetUsd: 50, usedPercent: 80 },
+      ]);
+      expect(jobs).toMatchObject([{ doing: "due" }]);
+    });
+
+    test("that it waits for midnight when that is all, and its jobs with it", () => {
+      const untilMs = Date.UTC(2026, 10, 30);
+      const { jobs, lanes } = seeSpent(new Map([[name, 50e9]]));
+      expect(lanes[2]?.budget).toEqual({ spentUsd: 50, budgetUsd: 50, usedPercent: 100, untilMs });
+      expect(jobs).toMatchObject([{ why: "its lane bulk has spent its money for the day", untilMs }]);
+    });
+
+    test("what its operator lets it spend", () => {
+      const overrides = { ...noOverrides, lanes: new Map([["bulk", { budgetUsd: 100 }]] as const) };
+      expect(seeSpent(new Map([[name, 50e9]]), { overrides }).lanes[2]?.budget).toEqual({
+        spentUsd: 50,
+        budgetUsd: 100,
+        usedPercent: 50,
+      });
+    });
+
+    test.each<[says: string, spent: Seen["spent"]]>([
+      ["nothing of it where nobody has looked", undefined],
+      ["nothing spent before anything was", new Map()],
+      ["nothing of a row that cannot be read", new Map([[name, "much"]])],
+    ])("%s", (_says, spent) =>
+      expect(seeSpent(spent).lanes[2]?.budget).toEqual({ spentUsd: 0, budgetUsd: 50, usedPercent: 0 }),
+    );
+  });
+
   test("of open jobs, the oldest first, those of unknown age last", () => {
     const rows = [
       row({ jobId: "unknown" }),

@@ -20,7 +20,7 @@ const running: Partial<JobRow> = { state: "running", heldUntilMs: t0 + 20_000, s
 const queued: Partial<JobRow> = { state: "queued", givenBack: 1, step };
 const room: LedgerAt = { inUse: 3, limit: 20, isOut: false };
 
-type Facts = { readonly lanePausedUntilMs?: number; readonly at?: Partial<LedgerAt> };
+type Facts = { readonly lanePausedUntilMs?: number; readonly budgetUntilMs?: number; readonly at?: Partial<LedgerAt> };
 type Row = [
   says: string,
   row: { readonly [Name in keyof JobRow]?: JobRow[Name] | undefined },
@@ -157,6 +157,18 @@ const rows: Row[] = [
     { doing: "requeued", why: "it was handed back", untilMs: t0 + 1 },
   ],
   [
+    "a requeued job of a lane that has no money left, whatever it was handed back for",
+    { ...queued, notBeforeMs: t0 + 5_000, lane: "bg", cause: "quota" },
+    { budgetUntilMs: t0 + 60_000 },
+    { doing: "requeued", why: "its lane bg has spent its money for the day", untilMs: t0 + 60_000 },
+  ],
+  [
+    "one of which the operator has paused the lane too",
+    { ...queued, lane: "bg" },
+    { budgetUntilMs: t0 + 60_000, lanePausedUntilMs: t0 + 1 },
+    { doing: "requeued", why: "its lane bg is paused", untilMs: t0 + 1 },
+  ],
+  [
     "a job of which not even the lane is known, in a paused one",
     queued,
     { lanePausedUntilMs: t0 + 1 },
@@ -211,6 +223,7 @@ const causes: readonly [cause: string, why: RegExp][] = [
   ["capacity", /no step had room/],
   ["quota", /quota .* was spent/],
   ["paused", /step .* was paused/],
+  ["budget", /spent its money/],
   ["circuit_open", /breakers .* open/],
   ["taken-out", /operator .* out/],
   ["transient", /error that passes/],
@@ -226,11 +239,10 @@ test.each(causes)("a job that was handed back for %s says so", (cause, why) => {
 });
 
 describe("why a job has no reply yet", () => {
-  test.each(rows)("%s", (_says, facts, { at = {}, lanePausedUntilMs }, standing) => {
+  test.each(rows)("%s", (_says, facts, { at = {}, ...paused }, standing) => {
     const ledgerAt = (name: string) => (name === step ? { ...room, ...at } : undefined);
     const known = Object.entries(facts).filter(([, value]) => value !== undefined);
-    expect(whyOpen({ ...row, ...Object.fromEntries(known) }, { nowMs: t0, lanePausedUntilMs, ledgerAt })).toEqual(
-      standing,
-    );
+    const around = { nowMs: t0, lanePausedUntilMs: undefined, ...paused, ledgerAt };
+    expect(whyOpen({ ...row, ...Object.fromEntries(known) }, around)).toEqual(standing);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { JobView, LedgerView, Overview } from "../../lib/core/overview.ts";
+import type { JobView, LaneView, LedgerView, Overview } from "../../lib/core/overview.ts";
 import type { Controls } from "../../lib/view/controls.ts";
 import { markup } from "../../lib/view/markup.ts";
 import { overviewMarkup } from "../../lib/view/overview.ts";
@@ -34,6 +34,27 @@ describe("the first thing one sees", () => {
     const jobs = Array.from({ length: 9 }, (_, place) => an.job({ why: `reason ${place}` }));
     expect(text({ jobs })).toContain("3 for other reasons");
   });
+});
+
+describe("a lane's card", () => {
+  const laneText = (budget: NonNullable<LaneView["budget"]>) =>
+    text({ lanes: [{ lane: "bulk", depth: undefined, deadLetters: undefined, budget }] });
+
+  test("says what has been spent of its budget", () => {
+    const said = laneText({ spentUsd: 12.345, budgetUsd: 50, usedPercent: 24.69 });
+    expect(said).toContain("12.35 of 50.00 USD spent today");
+    expect(said).not.toContain("budget spent");
+  });
+
+  test("does not say that the first fractions of a cent are nothing", () =>
+    expect(laneText({ spentUsd: 1e-9, budgetUsd: 50, usedPercent: 0 })).toContain("< 0.01 of 50.00 USD spent today"));
+
+  test("says how long it waits when that is spent", () =>
+    expect(laneText({ spentUsd: 51, budgetUsd: 50, usedPercent: 102, untilMs: t0 + 3_600_000 })).toContain(
+      "51.00 of 50.00 USD spent today budget spent, for 1 h more",
+    ));
+
+  test("says nothing of money where nobody counts it", () => expect(text()).not.toContain("USD"));
 });
 
 describe("a job's row", () => {
