@@ -1,7 +1,10 @@
+import { createHash } from "node:crypto";
 import { CfnOutput, RemovalPolicy, Stack } from "aws-cdk-lib";
 import type { StackProps } from "aws-cdk-lib";
 import type { Construct } from "constructs";
+import { checkConfig } from "../lib/config.ts";
 import { lanes } from "../lib/core/lane.ts";
+import { servingOf } from "../lib/core/serving.ts";
 import { Sluice } from "./sluice.ts";
 import type { SluiceProps } from "./sluice-props.ts";
 
@@ -34,6 +37,14 @@ export class ServiceStack extends Stack {
     output("jobTableName", jobTable.table.tableName);
     output("leaseTableName", leaseTable.table.tableName);
     output("repliesBucketName", replies.bucket.bucketName);
+    // An operator's command line compares its own copy of the config with it.
+    output(
+      "configHash",
+      createHash("sha256")
+        .update(servingOf(checkConfig(props.config)))
+        .digest("hex")
+        .slice(0, 16),
+    );
     if (dashboard !== undefined) output("dashboardUrl", dashboard.url);
     if (alarmTopic !== undefined) output("alarmTopicArn", alarmTopic.topicArn);
   }

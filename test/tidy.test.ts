@@ -74,6 +74,16 @@ const floors: readonly { readonly says: string; readonly floor: RegExp; readonly
     standsOn: /^lib\/(core|memory|worker|client|testing)\/|^lib\/(ports|config)\.ts$/,
   },
   {
+    says: "what a person sees of text is Node's alone",
+    floor: /^lib\/terminal\//,
+    standsOn: /^lib\/terminal\/|^node:/,
+  },
+  {
+    says: "the command line stands on the client, the adapters and what operators do",
+    floor: /^lib\/cli\//,
+    standsOn: /^lib\/(core|aws|client|operate|terminal|cli)\/|^lib\/(ports|config)\.ts$|^node:|^@aws-sdk|^commander$/,
+  },
+  {
     says: "a function is its adapters and the worker",
     floor: /^functions\//,
     standsOn: /^lib\/|^functions\/(opening\.ts$|handlers\/)|^node:|^@middy|^aws-lambda$/,
@@ -120,7 +130,7 @@ test("no file is longer than one reads without getting lost", () => {
 describe("nothing is left lying about", () => {
   /** Where a reader, Lambda or a command comes in. */
   const doors =
-    /^(functions\/|infra\/app\.ts|infra\/examples\/app\.ts|infra\/local\/(start|environment-child)\.ts|lib\/(client|call-now|testing)\/index\.ts|test\/.*\.test\.ts|test\/.*\.config\.ts|test\/bench\/|test\/browser\/screenshots\.ts|test\/mutants\/run(ner)?\.ts|test\/simulation\/simulate\.ts|test\/deploy\/app\.ts|test\/(setup|own-tmpdir)\.ts|test\/account\/run\.ts|test\/a\.ts)/;
+    /^(functions\/|infra\/app\.ts|infra\/examples\/app\.ts|infra\/local\/(start|environment-child)\.ts|lib\/(client|call-now|testing)\/index\.ts|lib\/cli\/start\.ts|test\/.*\.test\.ts|test\/.*\.config\.ts|test\/bench\/|test\/browser\/screenshots\.ts|test\/mutants\/run(ner)?\.ts|test\/simulation\/simulate\.ts|test\/deploy\/app\.ts|test\/(setup|own-tmpdir)\.ts|test\/account\/run\.ts|test\/a\.ts)/;
   const imported = new Set(sources.flatMap(importsOf).filter(isFile));
 
   test("every file is a door or is imported", () => {

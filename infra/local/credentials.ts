@@ -1,7 +1,7 @@
 import { BedrockRuntimeClient } from "@aws-sdk/client-bedrock-runtime";
 
 import { errorName } from "../../lib/core/error-name.ts";
-import { Fault } from "./fault.ts";
+import { Fault } from "../../lib/terminal/fault.ts";
 
 /** @throws Fault where the SDK's own chain finds no credentials for the real Bedrock. Nothing is asked of Bedrock. */
 export async function needCredentials(): Promise<void> {

@@ -4,7 +4,7 @@ import type { WriteStream } from "node:fs";
 import { join } from "node:path";
 
 import { lanes } from "../../lib/core/lane.ts";
-import { Fault } from "./fault.ts";
+import { Fault } from "../../lib/terminal/fault.ts";
 
 /** @throws Fault */
 export function needReadable(file: string): void {

@@ -8,7 +8,7 @@ import type { Config } from "../../lib/core/config.ts";
 import { plan } from "../../lib/core/plan.ts";
 import { readScript } from "../../lib/memory/bedrock-script.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
-import { Fault } from "./fault.ts";
+import { Fault } from "../../lib/terminal/fault.ts";
 import { needReadable } from "./files.ts";
 import type { Options } from "./options.ts";
 import type { Work } from "./run.ts";

@@ -8,19 +8,21 @@ import { checkConfig, ConfigError } from "../../lib/config.ts";
 import { lanes } from "../../lib/core/lane.ts";
 import type { Reply } from "../../lib/core/reply.ts";
 import config from "../sluice.config.ts";
-import { Fault } from "./fault.ts";
+import { Fault } from "../../lib/terminal/fault.ts";
 import { needDirectory, openReplies } from "./files.ts";
 import { readInput } from "./input.ts";
 import type { Input } from "./input.ts";
 import type { Options } from "./options.ts";
-import { screenOn, widthOf } from "./screen.ts";
+import { screenOn, widthOf } from "../../lib/terminal/screen.ts";
 import type { Service } from "./service.ts";
 import { showOn } from "./show.ts";
-import { isClean, jsonLine, laid, seconds, summaryLines, unsuccessfulLines } from "./summary.ts";
+import { laid, seconds } from "../../lib/terminal/words.ts";
+import { isClean, jsonLine, summaryLines, unsuccessfulLines } from "./summary.ts";
 import type { Result } from "./summary.ts";
-import { cut } from "./width.ts";
+import { cut } from "../../lib/terminal/width.ts";
 
 const logDirectoryDefault = ".sluice/logs";
+const toldDirectoryDefault = ".sluice";
 const ends = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Answers the exit code. Everything it started has ended by then. */
@@ -39,7 +41,8 @@ export async function start(options: Options): Promise<number> {
     const show = showOn(screen, input.samples);
     // Loaded only now, engines, CDK and SDK too: what is wrong with the command is told at once.
     const { openService } = await import("./service.ts");
-    service = await openService({ ...options, script: input.script, logDirectory: directory }, (news) =>
+    const toldIn = join(options.dataDirectory ?? toldDirectoryDefault, "local.json");
+    service = await openService({ ...options, script: input.script, logDirectory: directory, toldIn }, (news) =>
       show.news(news),
     );
     killOnSignal(service, (text) => screen.tell(text));

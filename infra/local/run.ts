@@ -15,8 +15,8 @@ import type { Reply } from "../../lib/core/reply.ts";
 import { leasesOut, messagesInLanes, messagesParked, reasonsParked } from "./leftovers.ts";
 import { outputOf, queueUrl } from "./service.ts";
 import type { Service } from "./service.ts";
-import { Tally } from "./tally.ts";
-import type { Counts, Unsuccessful } from "./tally.ts";
+import { Tally } from "../../lib/operate/tally.ts";
+import type { Counts, Unsuccessful } from "../../lib/operate/tally.ts";
 
 /** What is sent, and when. */
 export interface Work {

@@ -15,7 +15,7 @@ import type { Engine } from "./engines.ts";
 import type { Environment, LocalFunction } from "./environment.ts";
 import { killLongest, openEnvironments } from "./environments.ts";
 import type { EnvironmentStats, Environments } from "./environments.ts";
-import { escapeBodies } from "./escape.ts";
+import { escapeBodies } from "../../lib/aws/escape.ts";
 import { startMapping } from "./event-source-mapping.ts";
 import type { MappingNews } from "./event-source-mapping.ts";
 import { logFile } from "./files.ts";
@@ -24,6 +24,7 @@ import type { RunningSchedule } from "./schedule.ts";
 import { makeStack } from "./stack.ts";
 import type { Clients, Fed, Scheduled, Stack } from "./stack.ts";
 import { synthesize } from "./synth.ts";
+import { tellWhere } from "./told.ts";
 
 export interface ServiceOptions {
   readonly limits: Readonly<Record<string, number>>;
@@ -34,6 +35,8 @@ export interface ServiceOptions {
   readonly environmentsMax: number;
   /** Where the workers find the engines, if elsewhere than they are: behind proxies that break things. */
   readonly reach?: (engines: Endpoints) => Promise<Endpoints>;
+  /** Where it is told how the service is reached; removed at the end. */
+  readonly toldIn?: string;
   /** No queue's own visibility hides for longer: six times a function's timeout is more than a test can wait. */
   readonly visibilitySMax?: number;
 }
@@ -103,6 +106,21 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
     ending.push(() => Promise.all(running.map((fed) => fed.stop())));
     const schedules = stack.scheduled.map((fn) => startScheduled(fn, reached, options));
     ending.push(() => Promise.all(schedules.map((schedule) => schedule.stop())));
+    if (options.toldIn !== undefined) {
+      const { config } = synthesized;
+      const takeBack = tellWhere(options.toldIn, {
+        pid: process.pid,
+        region,
+        outputs: stack.outputs,
+        endpoints,
+        config,
+      });
+      process.once("exit", takeBack);
+      ending.push(async () => {
+        process.off("exit", takeBack);
+        takeBack();
+      });
+    }
 
     return {
       config: synthesized.config,

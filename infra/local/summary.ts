@@ -5,10 +5,9 @@ import { targetOf as placeOf } from "../../lib/memory/bedrock-play.ts";
 import type { BedrockRecord } from "../../lib/memory/bedrock-play.ts";
 import type { EnvironmentStats } from "./environments.ts";
 import type { Outcome } from "./run.ts";
-import { columnsOf, fold, plain } from "./width.ts";
+import { fold, plain } from "../../lib/terminal/width.ts";
+import { columnsMax, commas, counted, laid, listed, seconds } from "../../lib/terminal/words.ts";
 
-const columnsMax = 80;
-const labelColumns = 10;
 const codeColumns = 20;
 
 export interface Result {
@@ -115,21 +114,6 @@ export function unsuccessfulLines({ outcome }: Result): readonly string[] {
   ];
 }
 
-/** A label, and beside it what belongs to it, broken between words. */
-export function laid(label: string, words: readonly string[], columns = columnsMax): readonly string[] {
-  if (words.length === 0) return [];
-  const lines: string[] = [];
-  let line = `  ${label.padEnd(labelColumns)}`;
-  for (const [place, word] of words.entries()) {
-    if (place > 0 && columnsOf(line) + 1 + columnsOf(word) > columns) {
-      lines.push(line);
-      line = " ".repeat(labelColumns + 2);
-    }
-    line += ` ${word}`;
-  }
-  return [...lines, line];
-}
-
 function headline({ jobs, messages, wallMs, cutShort, ...outcome }: Outcome): string {
   const { succeeded, failed, expired, cancelled, unanswered, notSent } = outcome;
   const open = unanswered - notSent;
@@ -145,10 +129,6 @@ function leases({ leasesLeft, cutShort }: Outcome): string {
   return cutShort === undefined ? `${leasesLeft} NOT returned` : `${leasesLeft} out, of requests that were cut off`;
 }
 
-function commas(items: readonly string[]): readonly string[] {
-  return items.map((item, place) => (place < items.length - 1 ? `${item},` : item));
-}
-
 /** Targets that were asked at all: the most requests in flight at once, and what the config allows. */
 function targetsAsked({ bedrock, config }: Result) {
   return targetsOf(config).flatMap(({ step, target }) => {
@@ -161,22 +141,6 @@ function requestsOf(bedrock: BedrockRecord): number {
   return Object.values(bedrock.targets).reduce((sum, { calls }) => sum + calls, 0);
 }
 
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}
-
 function megabytes(bytes: number): number {
   return Math.round(bytes / 1_048_576);
-}
-
-export function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(1)} s`;
-}
-
-/** What there is none of is left out, but for `succeeded`. */
-function listed(counts: Readonly<Record<string, number>>): string {
-  return Object.entries(counts)
-    .filter(([name, count]) => count > 0 || name === "succeeded")
-    .map(([name, count]) => `${count} ${name}`)
-    .join(", ");
 }

@@ -13,7 +13,7 @@ import type { JsonObject } from "../../lib/core/json.ts";
 import { cdkContext } from "../context.ts";
 import { ServiceStack } from "../service-stack.ts";
 import written from "../sluice.config.ts";
-import { Fault } from "./fault.ts";
+import { Fault } from "../../lib/terminal/fault.ts";
 
 export interface Synthesized {
   readonly template: JsonObject;

@@ -117,6 +117,7 @@ describe("the stack", () => {
       "jobTableName",
       "leaseTableName",
       "repliesBucketName",
+      "configHash",
       "dashboardUrl",
       "alarmTopicArn",
     ]));

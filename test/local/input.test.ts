@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { Fault } from "../../infra/local/fault.ts";
+import { Fault } from "../../lib/terminal/fault.ts";
 import { readInput } from "../../infra/local/input.ts";
 import type { Input } from "../../infra/local/input.ts";
 import type { Options } from "../../infra/local/options.ts";

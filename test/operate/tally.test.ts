@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { Tally } from "../../infra/local/tally.ts";
+import { Tally } from "../../lib/operate/tally.ts";
 import type { Reply } from "../../lib/core/reply.ts";
 
 const failed = (jobId: string) =>

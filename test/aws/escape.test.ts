@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { escaped } from "../../infra/local/escape.ts";
+import { escaped } from "../../lib/aws/escape.ts";
 
 describe("a body for the local queue", () => {
   test("has no character beyond U+FFFF", () =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { columnsOf, cut, fold, plain } from "../../infra/local/width.ts";
+import { columnsOf, cut, fold, plain } from "../../lib/terminal/width.ts";
 
 describe("a text on a line", () => {
   test.each<[says: string, text: string, columns: number, line: string]>([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { screenOn } from "../../infra/local/screen.ts";
+import { screenOn } from "../../lib/terminal/screen.ts";
 
 function on(facts: { readonly isTTY?: boolean; readonly columns?: number }, environment: NodeJS.ProcessEnv = {}) {
   let written = "";

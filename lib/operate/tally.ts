@@ -1,5 +1,5 @@
 /** Which jobs were sent, and what became of each. */
-import type { Reply } from "../../lib/core/reply.ts";
+import type { Reply } from "../core/reply.ts";
 
 export interface Counts {
   /** Different jobs, sent or not: all messages of one count once. */
@@ -26,7 +26,7 @@ const namedMax = 20;
 export class Tally {
   readonly #all = new Set<string>();
   readonly #open = new Set<string>();
-  readonly #notSent = new Map<string, string>();
+  readonly #notSent = new Map<string, Omit<Unsuccessful, "jobId">>();
   readonly #by = { succeeded: 0, failed: 0, expired: 0, cancelled: 0 };
   readonly #codes: Record<string, number> = {};
   readonly #latenciesMs: number[] = [];
@@ -44,7 +44,22 @@ export class Tally {
 
   /** Nobody waits for it, unless another message of the same job was sent. */
   notSent(jobId: string, why: string): void {
-    if (!this.#all.has(jobId)) this.#notSent.set(jobId, why);
+    if (!this.#all.has(jobId)) this.#notSent.set(jobId, { code: "not sent", message: why });
+  }
+
+  /** Nobody waits for it any more, whether a message was sent or not: its id is another job's, or it has a fault. */
+  dropped(jobId: string, code: string, message: string): void {
+    this.#all.delete(jobId);
+    this.#open.delete(jobId);
+    this.#notSent.set(jobId, { code, message });
+  }
+
+  isOpen(jobId: string): boolean {
+    return this.#open.has(jobId);
+  }
+
+  get openCount(): number {
+    return this.#open.size;
   }
 
   take(reply: Reply): void {
@@ -76,7 +91,7 @@ export class Tally {
 
   /** The first of the jobs that did not succeed: those with a reply, those that could not be sent, those that are open. */
   get unsuccessful(): readonly Unsuccessful[] {
-    const notSent = [...this.#notSent].map(([jobId, message]) => ({ jobId, code: "not sent", message }));
+    const notSent = [...this.#notSent].map(([jobId, why]) => ({ jobId, ...why }));
     const open = [...this.#open].map((jobId) => ({ jobId, code: "unanswered", message: "" }));
     return [...this.#named, ...notSent, ...open].slice(0, namedMax);
   }

@@ -1,0 +1,300 @@
+import { Option } from "commander";
+import type { Command } from "commander";
+
+import { createObjects } from "../aws/objects.ts";
+import { createParkedQueue } from "../client/parked-queue.ts";
+import type { ParkedMessage } from "../client/parked-queue.ts";
+import { createOutbox } from "../client/outbox.ts";
+import { rerun, RerunRefused } from "../client/rerun.ts";
+import type { RerunOutside } from "../client/rerun.ts";
+import type { Lane } from "../core/lane.ts";
+import { Fault } from "../terminal/fault.ts";
+import { plain } from "../terminal/width.ts";
+import { counted, laid, when } from "../terminal/words.ts";
+import type { Cli, Deployment } from "./cli.ts";
+import { ending } from "./help.ts";
+import { interruption } from "./interruption.ts";
+import { wholeFrom1 } from "./numbers.ts";
+import { outputOf } from "./outputs.ts";
+import { exitCodes } from "./run.ts";
+import type { Run } from "./run.ts";
+import { walkParked } from "./walk-parked.ts";
+import type { Walked } from "./walk-parked.ts";
+
+interface Chosen {
+  readonly reason?: string;
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+}
+
+interface ListOptions extends Chosen {
+  readonly limit: number;
+}
+
+interface ShowOptions {
+  readonly params?: boolean;
+}
+
+interface RerunOptions extends Chosen {
+  readonly rate?: number;
+}
+
+/** Of a message's id so much is shown on a terminal. */
+const idShown = 8;
+const idsText = "jobIds, or the ids of messages";
+const reasonOption = () => new Option("--reason <reason>", "those parked for it, like dead_lettered");
+const yesOption = () => new Option("--yes", "all of them, without a filter");
+const dryRunOption = () => new Option("--dry-run", "say what would be done");
+const shape = "{ id, messageId, jobId, lane, reason, detail, parkedAtMs }";
+
+/** Messages are hidden while they are looked at, and shown again at the end. */
+export function addParked(program: Command, run: Run): void {
+  const parked = program
+    .command("parked")
+    .summary("list, show, rerun or delete parked messages")
+    .description("Messages that wait for an operator.");
+  const list = parked
+    .command("list")
+    .description("What is parked, and why.")
+    .addOption(reasonOption())
+    .option("--limit <n>", "at most so many", wholeFrom1, 100)
+    .addHelpText(
+      "after",
+      ending(`{ all, messages: [${shape}] }`, ["parked list", "parked list --reason job_id_reused --json"]),
+    );
+  list.action((options: ListOptions) => run(list, (cli) => listParked(cli, options)));
+
+  const show = parked
+    .command("show")
+    .description("One parked message.")
+    .argument("<id>", "a jobId, or the id of a message")
+    .option("--params", "its body too, with the job's params")
+    .addHelpText(
+      "after",
+      ending(`{ messages: [${shape}] }; body with --params`, ["parked show order-8812-summary --params"]),
+    );
+  show.action((id: string, options: ShowOptions) => run(show, (cli) => showParked(cli, id, options)));
+
+  const again = parked
+    .command("rerun")
+    .description("Runs the jobs again, as new ones: order-8812 as order-8812~2. The old reply stands.")
+    .argument("[ids...]", idsText)
+    .addOption(reasonOption())
+    .addOption(yesOption())
+    .addOption(dryRunOption())
+    .option("--rate <n>", "at most so many a second", wholeFrom1)
+    .addHelpText(
+      "after",
+      ending("{ jobs: [{ id, was, jobId, lane } or { id, refused }], dryRun }", [
+        "parked rerun order-8812-summary",
+        "parked rerun --reason dead_lettered --rate 5 --dry-run",
+      ]),
+    );
+  again.action((ids: readonly string[], options: RerunOptions) => run(again, (cli) => rerunParked(cli, ids, options)));
+
+  const remove = parked
+    .command("delete")
+    .description("Takes messages away for good. What they asked for is not answered.")
+    .argument("[ids...]", idsText)
+    .addOption(reasonOption())
+    .addOption(yesOption())
+    .addOption(dryRunOption())
+    .addHelpText(
+      "after",
+      ending(`{ messages: [${shape}], dryRun }`, [
+        "parked delete --reason not_an_envelope --dry-run",
+        "parked delete --yes",
+      ]),
+    );
+  remove.action((ids: readonly string[], options: Chosen) => run(remove, (cli) => deleteParked(cli, ids, options)));
+}
+
+async function listParked(cli: Cli, { reason, limit }: ListOptions): Promise<number> {
+  const found: ParkedMessage[] = [];
+  const all = await forEach(cli, [], reason, ({ message }) => {
+    found.push(message);
+    return Promise.resolve(found.length < limit);
+  });
+  if (cli.isJson) cli.document({ all, messages: found.map(shown) });
+  else {
+    if (found.length > 0) table(cli, found);
+    cli.lines([
+      all
+        ? found.length === 0
+          ? "nothing is parked"
+          : counted(found.length, "message")
+        : `the first ${found.length}; more with --limit`,
+    ]);
+  }
+  return exitCodes.ok;
+}
+
+async function showParked(cli: Cli, id: string, { params = false }: ShowOptions): Promise<number> {
+  const found: ParkedMessage[] = [];
+  await forEach(cli, [id], undefined, ({ message }) => {
+    found.push(message);
+    return Promise.resolve(true);
+  });
+  if (cli.isJson)
+    cli.document({
+      messages: found.map((message) => (params ? { ...shown(message), body: message.body } : shown(message))),
+    });
+  else if (found.length === 0) cli.lines([`no parked message is of ${id}; npx sluice parked list has them all`]);
+  else for (const message of found) cli.lines(messageLines(cli, message, params));
+  return found.length === 0 ? exitCodes.failed : exitCodes.ok;
+}
+
+function messageLines(cli: Cli, message: ParkedMessage, params: boolean): readonly string[] {
+  const { id, jobId = "of no job that can be named", lane = "", reason, detail, parkedAtMs, body } = message;
+  const lay = (label: string, text: string) => laid(label, text.split(" "), Math.min(cli.columns, 100));
+  return [
+    cli.bold(id),
+    ...lay("job", jobId),
+    ...lay("reason", reason),
+    ...(detail === "" ? [] : lay("detail", plain(detail))),
+    ...(lane === "" ? [] : lay("lane", lane)),
+    ...lay("parked", `${new Date(parkedAtMs).toISOString()}, ${when(parkedAtMs, cli.nowMs())}`),
+    ...(params ? ["", plain(body)] : lay("body", `${Buffer.byteLength(body)} bytes; add --params`)),
+  ];
+}
+
+async function rerunParked(cli: Cli, ids: readonly string[], options: RerunOptions): Promise<number> {
+  needChoice("rerun", ids, options);
+  const { reason, dryRun = false, rate } = options;
+  const deployment = await cli.deployment();
+  const outside = rerunOutside(deployment);
+  const done: {
+    readonly id: string;
+    readonly was?: string;
+    readonly jobId?: string;
+    readonly lane?: string;
+    readonly refused?: string;
+  }[] = [];
+  await forEach(cli, ids, reason, async ({ message, remove }) => {
+    const { id, jobId: was, lane } = message;
+    if (dryRun) done.push({ id, ...(was && { was }), ...(lane && { lane }) });
+    else {
+      try {
+        done.push({ id, ...(await rerun(message, { ...outside, remove })) });
+      } catch (error) {
+        if (!(error instanceof RerunRefused)) throw error;
+        done.push({ id, ...(was && { was }), refused: `${error.field}: ${error.message}` });
+      }
+      cli.screen.status(`${done.length} done`);
+      if (rate !== undefined) await deployment.clock.sleep(1_000 / rate);
+    }
+    return true;
+  });
+  cli.screen.clear();
+  const refused = done.filter((each) => each.refused !== undefined);
+  if (cli.isJson) cli.document({ jobs: done, dryRun });
+  else {
+    const titles = [{ title: "message" }, { title: "job", gives: true }, { title: "now", gives: true }] as const;
+    if (done.length > 0)
+      cli.table(
+        titles,
+        done.map((each) => [
+          each.id.slice(0, idShown),
+          each.was ?? "",
+          each.refused ?? each.jobId ?? "would be run again, if it holds a job",
+        ]),
+      );
+    cli.lines([
+      dryRun
+        ? `${counted(done.length, "message")}; nothing was done`
+        : `${counted(done.length - refused.length, "job")} sent again${refused.length > 0 ? `, ${refused.length} refused; they stay parked` : ""}`,
+    ]);
+  }
+  return refused.length > 0 || (ids.length > 0 && done.length === 0) ? exitCodes.failed : exitCodes.ok;
+}
+
+async function deleteParked(cli: Cli, ids: readonly string[], options: Chosen): Promise<number> {
+  needChoice("delete", ids, options);
+  const { reason, dryRun = false } = options;
+  const gone: ParkedMessage[] = [];
+  await forEach(cli, ids, reason, async ({ message, remove }) => {
+    if (!dryRun) await remove();
+    gone.push(message);
+    return true;
+  });
+  if (cli.isJson) cli.document({ messages: gone.map(shown), dryRun });
+  else {
+    if (gone.length > 0) table(cli, gone);
+    cli.lines([
+      dryRun ? `${counted(gone.length, "message")}; nothing was done` : `${counted(gone.length, "message")} deleted`,
+    ]);
+  }
+  return ids.length > 0 && gone.length === 0 ? exitCodes.failed : exitCodes.ok;
+}
+
+/** @throws Fault: what may touch every message needs a filter, or a yes. */
+function needChoice(verb: string, ids: readonly string[], { reason, yes = false, dryRun = false }: Chosen): void {
+  if (ids.length === 0 && reason === undefined && !yes && !dryRun)
+    throw new Fault(
+      `parked ${verb} without a filter is about every message; name ids or a --reason, or say --yes; --dry-run shows them`,
+    );
+}
+
+/** Walks over the messages that were chosen until `act` says false; answers whether it came to the end. */
+async function forEach(
+  cli: Cli,
+  ids: readonly string[],
+  reason: string | undefined,
+  act: (walked: Walked) => Promise<boolean>,
+): Promise<boolean> {
+  const { clients, outputs } = await cli.deployment();
+  const { signal, release } = interruption();
+  try {
+    for await (const walked of walkParked(
+      createParkedQueue(clients.sqs, outputOf(outputs, "parkedQueueUrl")),
+      signal,
+    )) {
+      const { id, messageId, jobId = "", reason: its } = walked.message;
+      const isNamed = ids.length === 0 || ids.some((name) => isItsName(name, id, messageId, jobId));
+      if (isNamed && (reason === undefined || reason === its) && !(await act(walked))) return false;
+    }
+    return true;
+  } finally {
+    release();
+  }
+}
+
+/** A message's id may be cut, as the list shows it on a terminal. */
+function isItsName(name: string, id: string, messageId: string, jobId: string): boolean {
+  return name === jobId || name === messageId || (name.length >= idShown && id.startsWith(name));
+}
+
+function rerunOutside({ clients, jobs, clock, outputs }: Deployment): Omit<RerunOutside, "remove"> {
+  const queueUrl = (lane: Lane) => outputOf(outputs, `${lane}QueueUrl`);
+  const bucket = outputOf(outputs, "repliesBucketName");
+  const queueUrls = { rt: queueUrl("rt"), bg: queueUrl("bg"), bulk: queueUrl("bulk") };
+  const outbox = createOutbox(clients.sqs, clients.s3, queueUrls);
+  return { jobs, clock, outbox, bucket, objects: createObjects(clients.s3, bucket) };
+}
+
+function shown({ body: _body, receiptHandle: _handle, ...rest }: ParkedMessage) {
+  return rest;
+}
+
+function table(cli: Cli, messages: readonly ParkedMessage[]): void {
+  const nowMs = cli.nowMs();
+  const titles = [
+    { title: "message" },
+    { title: "job", gives: true },
+    { title: "lane" },
+    { title: "reason" },
+    { title: "parked", right: true },
+    { title: "detail", gives: true },
+  ] as const;
+  cli.table(
+    titles,
+    messages.map(({ id, jobId = "", lane = "", reason, parkedAtMs, detail }) => [
+      cli.columns === Infinity ? id : id.slice(0, idShown),
+      jobId,
+      lane,
+      reason,
+      when(parkedAtMs, nowMs),
+      plain(detail),
+    ]),
+  );
+}

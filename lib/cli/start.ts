@@ -1,0 +1,4 @@
+/** `npx sluice`: see `--help`. */
+import { main } from "./main.ts";
+
+process.exitCode = await main(process.argv.slice(2));

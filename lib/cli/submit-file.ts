@@ -1,0 +1,137 @@
+/** Sends the jobs of a file, and hears their replies. */
+import { createHash } from "node:crypto";
+
+import type { Client, Job, JobLine } from "../client/index.ts";
+import { prepare } from "../client/message.ts";
+import type { JobRow } from "../core/claim.ts";
+import { readBody } from "../core/feeds.ts";
+import { contentOf } from "../core/job.ts";
+import type { Lane } from "../core/lane.ts";
+import type { Reply } from "../core/reply.ts";
+import type { Clock, JobTable } from "../ports.ts";
+import { readReply } from "./read-reply.ts";
+import type { Sums } from "./sums.ts";
+
+/** Told while it runs. */
+export interface Hearing {
+  /** A line that is no job, a job that AWS did not take, an id that was used for other content. */
+  refused(what: string): void;
+  /** `before`: it was there when the job was to be sent. */
+  replied(reply: Reply, before: boolean): Promise<void>;
+  progress(): void;
+}
+
+export interface Sender {
+  readonly client: Pick<Client, "submitBatch">;
+  readonly jobs: Pick<JobTable, "readMany">;
+  readonly clock: Clock;
+  /** The client's, for params that are too big for a message. */
+  readonly bucket: string | undefined;
+  readonly sums: Sums;
+  readonly hearing: Hearing;
+  readonly signal: AbortSignal;
+}
+
+const blockSize = 500;
+/** A block is read no oftener: what open jobs cost to be watched has a bound, 1,000 rows a second. */
+const blockMs = 500;
+/** When a whole round of them brought nothing, the next waits longer. */
+const quietMsMax = 5_000;
+
+export async function sendLines(
+  lines: AsyncIterable<JobLine>,
+  file: string,
+  lane: Lane | undefined,
+  sender: Sender,
+): Promise<void> {
+  let block: Job[] = [];
+  for await (const line of lines) {
+    if (sender.signal.aborted) return;
+    if (line.kind === "fault") {
+      sender.sums.linesRefused += 1;
+      sender.hearing.refused(`${file}:${line.line}: ${line.fault.message}`);
+      continue;
+    }
+    block.push(lane === undefined || line.job.lane !== undefined ? line.job : { ...line.job, lane });
+    if (block.length < blockSize) continue;
+    await sendBlock(block, sender);
+    block = [];
+  }
+  if (!sender.signal.aborted) await sendBlock(block, sender);
+}
+
+/** What the table knows already is not sent again: answered jobs are told, open ones are waited for. */
+async function sendBlock(block: readonly Job[], sender: Sender): Promise<void> {
+  const { client, jobs, sums, hearing } = sender;
+  const fresh = block.filter((job) => isFresh(job, sender));
+  const rows = new Map((await jobs.readMany(fresh.map(({ jobId }) => jobId))).map((row) => [row.jobId, row]));
+  const unknown: Job[] = [];
+  for (const job of fresh) {
+    const row = rows.get(job.jobId);
+    if (row === undefined) unknown.push(job);
+    else await hearRow(row, sender, true);
+  }
+  for (const outcome of await client.submitBatch(unknown)) {
+    const { jobId } = outcome;
+    if (outcome.kind === "sent") sums.sent(jobId);
+    else {
+      const why = outcome.kind === "refused" ? outcome.fault.message : outcome.name;
+      sums.notSent(jobId, outcome.kind === "refused" ? "invalid_envelope" : "not_sent", why);
+      hearing.refused(`${jobId} was not sent: ${why}`);
+    }
+  }
+  hearing.progress();
+}
+
+/** Whether this line is the first of its job in the file; another content under the same id is refused here. */
+function isFresh(job: Job, { bucket, sums, hearing }: Sender): boolean {
+  const hash = hashOf(job, bucket);
+  const known = sums.hashes.get(job.jobId);
+  if (known === undefined) {
+    sums.hashes.set(job.jobId, hash);
+    return true;
+  }
+  if (known !== hash) {
+    sums.linesRefused += 1;
+    hearing.refused(`${job.jobId} is in the file twice, with other content; give it another jobId`);
+  } else sums.copies += 1;
+  return false;
+}
+
+/** As a worker will hash it. A job with a fault has none, and is told of when it is sent. */
+function hashOf(job: Job, bucket: string | undefined): string {
+  const prepared = prepare(job, bucket);
+  const read = prepared.kind === "ready" ? readBody(prepared.message.body) : undefined;
+  return read?.kind === "envelope" ? createHash("sha256").update(contentOf(read.envelope)).digest("hex") : "";
+}
+
+async function hearRow(row: JobRow, { sums, hearing }: Sender, before: boolean): Promise<void> {
+  const { jobId, contentHash } = row;
+  if (contentHash !== undefined && contentHash !== sums.hashes.get(jobId)) {
+    const why = "the id was used for other content; give it another jobId";
+    sums.notSent(jobId, "job_id_reused", why);
+    hearing.refused(`${jobId}: ${why}`);
+    return;
+  }
+  const reply = readReply(row);
+  if (reply === undefined) return sums.seenOpen(row);
+  sums.take(reply, before);
+  await hearing.replied(reply, before);
+}
+
+/** Until every job that is open has its reply, or the signal fires; `sent` fires when no more will be sent. */
+export async function hear(sent: AbortSignal, sender: Sender): Promise<void> {
+  const { jobs, clock, sums, hearing, signal } = sender;
+  let quietMs = 0;
+  let left: string[] = [];
+  while (!signal.aborted && (!sent.aborted || sums.open > 0)) {
+    if (left.length === 0) left = sums.openIds();
+    const asked = left.splice(0, blockSize).filter((jobId) => sums.isOpen(jobId));
+    const before = sums.open;
+    for (const row of await jobs.readMany(asked)) await hearRow(row, sender, false);
+    hearing.progress();
+    if (sums.open < before) quietMs = 0;
+    else if (left.length === 0) quietMs = Math.min(quietMsMax, quietMs * 1.5 + 100);
+    if (!sent.aborted || sums.open > 0) await clock.sleep(blockMs + (left.length === 0 ? quietMs : 0), signal);
+  }
+}

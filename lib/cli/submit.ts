@@ -1,0 +1,142 @@
+import { closeSync, createReadStream, openSync, statSync } from "node:fs";
+import { once } from "node:events";
+import { createWriteStream } from "node:fs";
+import { finished } from "node:stream/promises";
+import { resolve } from "node:path";
+import { Option } from "commander";
+import type { Command } from "commander";
+
+import { createOutbox } from "../client/outbox.ts";
+import { readJobs } from "../client/index.ts";
+import type { Job } from "../client/index.ts";
+import { submitBatch } from "../client/submit.ts";
+import { lanes } from "../core/lane.ts";
+import type { Lane } from "../core/lane.ts";
+import type { Reply } from "../core/reply.ts";
+import { Fault } from "../terminal/fault.ts";
+import type { Cli, Deployment } from "./cli.ts";
+import { ending } from "./help.ts";
+import { interruption } from "./interruption.ts";
+import { outputOf } from "./outputs.ts";
+import { exitCodes } from "./run.ts";
+import type { Run } from "./run.ts";
+import { hear, sendLines } from "./submit-file.ts";
+import type { Hearing } from "./submit-file.ts";
+import { documentOf, progressText, summaryLines } from "./submit-summary.ts";
+import { Sums } from "./sums.ts";
+
+interface SubmitOptions {
+  readonly lane?: Lane;
+  readonly wait?: boolean;
+  readonly replies?: string;
+}
+
+const json = `{ jobs, sent, answeredBefore, succeeded, failed, expired, cancelled, open, notSent,
+linesRefused, copies, codes, totalMs: { p50, p99 }, perSecond, inputTokens,
+outputTokens, costUsd, wallMs, rssMbMax, interrupted }`;
+
+/** What is wrong with many lines of one file is mostly one thing. */
+const refusalsToldMax = 20;
+
+export function addSubmit(program: Command, run: Run): void {
+  const command = program
+    .command("submit")
+    .summary("send the jobs of a file")
+    .description(
+      "Sends the jobs of a file, one envelope a line; - reads them from stdin. The same command again picks up where\n" +
+        "it was left: what has been answered, or is under way, is not sent again.",
+    )
+    .argument("<file>", "FILE.jsonl")
+    .addOption(new Option("--lane <lane>", "for jobs that name none").choices([...lanes]))
+    .option("--wait", "until every job has its reply, with progress on stderr")
+    .option("--replies <file>", "write the replies there, one a line; implies --wait")
+    .addHelpText(
+      "after",
+      ending(json, [
+        "submit jobs.jsonl --lane bulk",
+        "submit jobs.jsonl --replies replies.jsonl",
+        "submit - --wait --json < jobs.jsonl",
+      ]),
+    );
+  command.action((file: string, options: SubmitOptions) => run(command, (cli) => submit(cli, file, options)));
+}
+
+async function submit(cli: Cli, file: string, { lane, wait = false, replies }: SubmitOptions): Promise<number> {
+  needFile(file);
+  if (replies !== undefined && resolve(replies) === resolve(file))
+    throw new Fault(`--replies ${replies} would overwrite the jobs; name another file`);
+  const deployment = await cli.deployment();
+  const config = await cli.config().catch(noConfig);
+  const sink = replies === undefined ? undefined : openReplies(replies);
+  const startedAtMs = cli.nowMs();
+  const waits = wait || sink !== undefined;
+  const sums = new Sums(config);
+  const { signal, release } = interruption();
+  let told = 0;
+  const hearing: Hearing = {
+    refused(what) {
+      told += 1;
+      if (told <= refusalsToldMax) cli.screen.tell(what, "yellow");
+      if (told === refusalsToldMax) cli.screen.tell("what else is refused is counted, not named");
+    },
+    async replied(reply: Reply) {
+      if (sink !== undefined && !sink.write(`${JSON.stringify(reply)}\n`)) await once(sink, "drain");
+    },
+    progress: () => cli.screen.status(progressText(sums, waits, cli.nowMs(), cli.columns)),
+  };
+  const sender = { ...sides(deployment), sums, hearing, signal };
+  const sent = new AbortController();
+  const lines = readJobs(file === "-" ? process.stdin : createReadStream(file));
+  const sending = sendLines(lines, file, lane, sender).finally(() => sent.abort());
+  try {
+    await Promise.all([sending, waits ? hear(sent.signal, sender) : undefined]);
+  } finally {
+    release();
+    cli.screen.clear();
+    if (sink !== undefined) await finished(sink.end());
+  }
+
+  const result = { sums, waits, wallMs: cli.nowMs() - startedAtMs, interrupted: signal.aborted, file, replies };
+  if (cli.isJson) cli.document(documentOf(result));
+  else cli.lines(summaryLines(result, Math.min(cli.columns, 80)));
+  if (signal.aborted) return exitCodes.interrupted;
+  const { failed, expired, cancelled, notSent } = sums.counts;
+  return failed + expired + cancelled + notSent + sums.linesRefused > 0 ? exitCodes.failed : exitCodes.ok;
+}
+
+/** Without a config there is no price, and nothing else that a sender needs of it. */
+function noConfig(error: unknown): undefined {
+  if (!(error instanceof Fault)) throw error;
+  return undefined;
+}
+
+function sides({ outputs, clients, jobs, clock }: Deployment) {
+  const queueUrl = (lane: Lane) => outputOf(outputs, `${lane}QueueUrl`);
+  const bucket = outputs.values["repliesBucketName"];
+  const queueUrls = { rt: queueUrl("rt"), bg: queueUrl("bg"), bulk: queueUrl("bulk") };
+  const outbox = createOutbox(clients.sqs, clients.s3, queueUrls);
+  const client = { submitBatch: (list: readonly Job[]) => submitBatch(list, outbox, bucket, clock) };
+  return { client, jobs, clock, bucket };
+}
+
+function needFile(file: string): void {
+  if (file === "-") return;
+  const facts = statSync(file, { throwIfNoEntry: false });
+  if (facts === undefined) throw new Fault(`${file} is not there; check the path`);
+  if (facts.isDirectory()) throw new Fault(`${file} is a directory; name a file`);
+  try {
+    closeSync(openSync(file, "r"));
+  } catch {
+    throw new Fault(`${file} cannot be read; check its rights`);
+  }
+}
+
+/** What the file held is gone: the same command again writes all of it anew. */
+function openReplies(file: string) {
+  try {
+    return createWriteStream(file, { fd: openSync(file, "w") });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    throw new Fault(`--replies ${file} cannot be written (${code}); check its directory`);
+  }
+}
