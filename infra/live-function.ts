@@ -75,6 +75,8 @@ export class LiveFunction extends Construct {
       loggingFormat: LoggingFormat.JSON,
       environment,
       recursiveLoop,
+      // A version that was good must be there when the alias is to go back to it.
+      currentVersionOptions: { removalPolicy },
       ...(tracing === undefined ? {} : { tracing }),
       ...network,
       ...(reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: reservedConcurrency }),

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { CfnOutput, RemovalPolicy, Stack } from "aws-cdk-lib";
 import type { StackProps } from "aws-cdk-lib";
+import { Table } from "aws-cdk-lib/aws-dynamodb";
 import type { Construct } from "constructs";
 import { checkConfig } from "../lib/config.ts";
 import { lanes } from "../lib/core/lane.ts";
@@ -10,7 +11,8 @@ import type { SluiceProps } from "./sluice-props.ts";
 
 /**
  * The service as an app of its own. With the context `removable=true` everything goes with the stack: for tests. With
- * `rollout=none` new versions take over at once.
+ * `rollout=none` new versions take over at once. `jobTable` and `leaseTable` name tables that take the place of ours, restored
+ * ones for instance.
  */
 export class ServiceStack extends Stack {
   readonly sluice: Sluice;
@@ -20,6 +22,7 @@ export class ServiceStack extends Stack {
     const removable = [true, "true"].includes(this.node.tryGetContext("removable"));
     this.sluice = new Sluice(this, "Llm", {
       ...props,
+      tables: { ...props.tables, ...this.tableNamed("jobs", "jobTable"), ...this.tableNamed("leases", "leaseTable") },
       ...(this.node.tryGetContext("rollout") === "none" ? { rollout: false } : {}),
       removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
     });
@@ -47,5 +50,10 @@ export class ServiceStack extends Stack {
     );
     if (dashboard !== undefined) output("dashboardUrl", dashboard.url);
     if (alarmTopic !== undefined) output("alarmTopicArn", alarmTopic.topicArn);
+  }
+
+  private tableNamed(what: keyof NonNullable<SluiceProps["tables"]>, context: string): SluiceProps["tables"] {
+    const name: unknown = this.node.tryGetContext(context);
+    return typeof name === "string" ? { [what]: Table.fromTableName(this, context, name) } : {};
   }
 }

@@ -3,6 +3,7 @@ import { of } from "./one-function.ts";
 import { template } from "./synth.ts";
 
 const built = template();
+const removable = template({}, { removable: "true" });
 const names = ["RtWorker", "BgWorker", "BulkWorker", "ReplyStore", "DeadLetters", "Sweeper", "Widget"];
 
 test("the template has these functions, and no others", () =>
@@ -40,6 +41,15 @@ describe.each(names)("the function %s", (name) => {
       Name: "live",
       FunctionName: { Ref: its("AWS::Lambda::Function").id },
     }));
+
+  test("keeps its versions, so that the alias can go back to one", () => {
+    const kept = (from: typeof built) =>
+      Object.entries(from.findResources("AWS::Lambda::Version"))
+        .filter(([id]) => id.startsWith(`Llm${name}Function`))
+        .map(([, version]) => version["DeletionPolicy"]);
+    expect(kept(built)).toEqual(["Retain"]);
+    expect(kept(removable)).toEqual(["Delete"]);
+  });
 
   test("has no managed policy, which would let it log anywhere", () =>
     expect(its("AWS::IAM::Role", "Role").properties).not.toHaveProperty("ManagedPolicyArns"));

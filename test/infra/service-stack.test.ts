@@ -40,6 +40,18 @@ describe("the tables", () => {
   );
 });
 
+test("a table that was restored takes the place of one of ours, by its name", () => {
+  const restored = template({}, { jobTable: "sluice-jobs" });
+  expect(only("AWS::DynamoDB::Table", restored)).toMatchObject([
+    { Properties: { KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }] } },
+  ]);
+  expect(restored.toJSON()["Outputs"].jobTableName.Value).toBe("sluice-jobs");
+  for (const { Properties } of only("AWS::Lambda::Function", restored))
+    expect(Properties.Environment.Variables.SLUICE_JOB_TABLE).toBe("sluice-jobs");
+  const leases = template({}, { leaseTable: "sluice-leases" });
+  expect(leases.toJSON()["Outputs"].leaseTableName.Value).toBe("sluice-leases");
+});
+
 describe("the replies bucket", () => {
   const [bucket] = only("AWS::S3::Bucket");
 
