@@ -2,11 +2,11 @@ import { isObject, parseJson } from "./json.ts";
 
 /** X-Ray's header is made of these; https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html#xray-concepts-tracingheader */
 const parts = {
-  Root: /^1-[0-9a-f]{8}-[0-9a-f]{24}$/i,
-  Parent: /^[0-9a-f]{16}$/i,
+  Root: /^1-[0-9a-f]{8}-[0-9a-f]{24}$/,
+  Parent: /^[0-9a-f]{16}$/,
   Sampled: /^[01]$/,
   /** By which functions a chain has come, and how often: Lambda counts it on, and cuts loops by it. */
-  Lineage: /^[0-9a-f:|]{1,256}$/i,
+  Lineage: /^[0-9a-f:|]{1,256}$/,
 };
 
 /** The trace that a message belongs to, as text that every AWS service takes; nothing, if the header names none. */
@@ -30,11 +30,11 @@ export function traceOfReply(reply: string, own: string | undefined): string | u
 
 type Parts = { readonly [Name in keyof typeof parts]?: string | undefined };
 
-function read(header = ""): Parts {
-  const found = header.split(";").map((part) => part.trim().split("=", 2));
+function read(header: string | undefined): Parts {
+  const found = header?.split(";").map((part) => part.trim().split("="));
   const named = (name: keyof typeof parts) => {
-    const value = found.find(([key]) => key === name)?.[1] ?? "";
-    return parts[name].test(value) ? value : undefined;
+    const [, value] = found?.find(([key]) => key === name) ?? [];
+    return value !== undefined && parts[name].test(value) ? value : undefined;
   };
   return { Root: named("Root"), Parent: named("Parent"), Sampled: named("Sampled"), Lineage: named("Lineage") };
 }

@@ -25,9 +25,9 @@ const rows: [says: string, step: Partial<Step>, params: JsonObject, billed: Pric
   ["so too for what is no tier", { price }, { serviceTier: "flex" }, price],
   [
     "by the factor that the price itself names",
-    { price: { ...price, tierFactors: { flex: 0.5, priority: 9 } }, serviceTier: "flex" },
+    { price: { ...price, tierFactors: { flex: 1.75, priority: 9 } }, serviceTier: "flex" },
     {},
-    half,
+    dearer,
   ],
   [
     "by AWS's for the tier that it leaves out",

@@ -11,7 +11,12 @@ describe("the trace of a message", () => {
     ["is its root alone, if it says no more", root, root],
     ["leaves out what is unknown, or no value", `${root};Self=1-1-1;Parent=me;Sampled=?`, root],
     ["is none without a root", "Parent=53995c3f42cd8ad8;Sampled=1", undefined],
-    ["is none of a damaged root", `${root}0`, undefined],
+    ["is none of a root with more behind it", `${root}0`, undefined],
+    ["is none of a root with more before it", root.replace("1-", "21-"), undefined],
+    ["leaves out a parent with more before it", `${root};Parent=053995c3f42cd8ad8`, root],
+    ["leaves out a parent with more behind it", `${root};Parent=53995c3f42cd8ad8,`, root],
+    ["leaves out a sampling with more before it", `${root};Sampled=01`, root],
+    ["leaves out a sampling with more behind it", `${root};Sampled=1?`, root],
     ["is none of what is no header", "hello", undefined],
     ["is none if there is none", undefined, undefined],
   ])("%s", (_says, header, trace) => expect(traceOf(header)).toBe(trace));
