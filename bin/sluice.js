@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Built for those who have installed it, where Node takes no TypeScript; as it is written in a checkout.
+// As it is written in a checkout; built for those who have installed it, where Node takes no TypeScript.
 import { existsSync } from "node:fs";
 
-const built = new URL("../dist/cli/start.js", import.meta.url);
-await import(existsSync(built) ? built.href : "../lib/cli/start.ts");
+const written = new URL("../lib/cli/start.ts", import.meta.url);
+await import(existsSync(written) ? written.href : "../dist/lib/cli/start.js");

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { Annotations, Aws, RemovalPolicy, Stage } from "aws-cdk-lib";
 import { SecurityGroup } from "aws-cdk-lib/aws-ec2";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
@@ -94,7 +94,7 @@ export class Sluice extends Construct {
     this.replies = new RepliesBucket(this, "Replies", { ttlDays, removalPolicy, key });
 
     const entryOf = (name: FunctionName) =>
-      props.entryOf?.(name) ?? join(import.meta.dirname, `../functions/${name}.ts`);
+      props.entryOf?.(name) ?? join(import.meta.dirname, `../functions/${name}${extname(import.meta.filename)}`);
     const codeOf = (name: FunctionName) => Code.fromAsset(this.bundle(name, entryOf(name)));
     const environment = {
       SLUICE_JOB_TABLE: this.jobTable.table.tableName,

@@ -89,6 +89,15 @@ test("the README has every code that a reply's error may have, in the code's ord
   expect([...table.matchAll(/^\| `(\w+)`/gm)].map(([, code]) => code)).toEqual([...replyCodes]);
 });
 
+test("the README names the package's file and all its doors", () => {
+  const { version, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  expect(readme).toContain(`sluice-${version}.tgz`);
+  const doors = [...readme.matchAll(/^\| `(sluice(?:\/[\w-]+)?)` /gm)].map(([, door = ""]) =>
+    door.replace("sluice", "."),
+  );
+  expect([...doors, "./package.json"].toSorted()).toEqual(Object.keys(exports).toSorted());
+});
+
 describe("the README's examples", () => {
   test("the message from a shell is an envelope", () => {
     const [, body = ""] = /--message-body '([^']*)'/.exec(block("sh", "--message-body")) ?? [];

@@ -2,11 +2,11 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 
-/** The clients of the SDK in the bundle of somebody who imports `name`, which lives in `file`, from the client. */
-async function sdkIn(name: string, file: string): Promise<string[]> {
+/** What is in the bundle of somebody who imports `name`, which lives in `file`, by one of the doors of `lib`. */
+async function bundleOf(name: string, file: string, door = "client"): Promise<string[]> {
   const { metafile } = await build({
     stdin: {
-      contents: `import { ${name} } from "./lib/client/index.ts"; console.log(${name});`,
+      contents: `import { ${name} } from "./lib/${door}/index.ts"; console.log(${name});`,
       resolveDir: fileURLToPath(new URL("../..", import.meta.url)),
     },
     bundle: true,
@@ -21,6 +21,12 @@ async function sdkIn(name: string, file: string): Promise<string[]> {
     Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
   );
   expect(bundled).toContain(file);
+  return bundled;
+}
+
+/** The clients of the SDK in it. */
+async function sdkIn(...of: Parameters<typeof bundleOf>): Promise<string[]> {
+  const bundled = await bundleOf(...of);
   return [...new Set(bundled.flatMap((path) => /@aws-sdk\/client-[\w-]+/.exec(path) ?? []))].toSorted();
 }
 
@@ -34,4 +40,20 @@ test("who sends bundles the clients of DynamoDB, S3 and SQS, and of Bedrock the 
     "@aws-sdk/client-s3",
     "@aws-sdk/client-sqs",
   ]);
+});
+
+test("nor does it bundle the worker", async () => {
+  const bundled = await bundleOf("createClient", "lib/client/index.ts");
+  expect(bundled.filter((path) => /^lib\/(worker|memory|call-now)\/|\/zod\//.test(path))).toEqual([]);
+});
+
+test("who calls bundles the worker, and the clients of DynamoDB and Bedrock", async () => {
+  expect(await sdkIn("createCallNow", "lib/worker/run-plan.ts", "call-now")).toEqual([
+    "@aws-sdk/client-bedrock-runtime",
+    "@aws-sdk/client-dynamodb",
+  ]);
+});
+
+test("a test's client bundles no SDK", async () => {
+  expect(await sdkIn("createTestClient", "lib/worker/run-plan.ts", "testing")).toEqual([]);
 });
