@@ -69,7 +69,7 @@ test("each row of the dashboard is told of, with what is well and what is not", 
   );
   expect(titles.length).toBeGreaterThan(5);
   expect(parts("The dashboard").map(([name]) => name)).toEqual(titles);
-  for (const [, text] of parts("The dashboard")) expect(text).toMatch(/^\*\*Well:\*\* [^]*^\*\*Trouble:\*\* /m);
+  for (const [, text] of parts("The dashboard")) expect(text).toMatch(/^- \*\*Well:\*\* [^]*^- \*\*Trouble:\*\* /m);
 });
 
 describe("what the stack is made of", () => {
