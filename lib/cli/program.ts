@@ -3,6 +3,7 @@ import { Command, Option } from "commander";
 
 import { addCancel } from "./cancel.ts";
 import { addCompletion } from "./completion.ts";
+import { addDoctor } from "./doctor.ts";
 import { addJob } from "./job.ts";
 import { addJobs } from "./jobs.ts";
 import { addLeases, addTargets } from "./ledgers.ts";
@@ -45,7 +46,18 @@ export function programOf(run: Run): Command {
     .addHelpText("after", after)
     .showHelpAfterError("See npx sluice --help")
     .exitOverride();
-  for (const add of [addSubmit, addJob, addJobs, addLeases, addTargets, addLimit, addPause, addCancel, addParked])
+  for (const add of [
+    addSubmit,
+    addJob,
+    addJobs,
+    addLeases,
+    addTargets,
+    addLimit,
+    addPause,
+    addCancel,
+    addParked,
+    addDoctor,
+  ])
     add(program, run);
   addCompletion(program, run);
   for (const command of program.commands) inherit(command, program);
