@@ -115,7 +115,6 @@ async function callOn<O extends Op>(
   let running: Invocation["running"] = new Set();
   const stop = async () => {
     await cancel(jobId, jobs, clock, 1);
-    await clock.sleep(0); // a claim that was just being taken is a run by now
     for (const run of running) run.cut("cancelled");
   };
   let stopping: Promise<void> | undefined;

@@ -228,6 +228,37 @@ describe("the signal", () => {
     expect(await place.left()).toEqual(attempts === 0 ? { ...nothing, page: undefined } : nothing);
   });
 
+  test("ends it at once whenever it fires, and leaves nothing behind", async () => {
+    const script: ScriptText = {
+      latency: 500,
+      rules: [{ when: { nth: { to: 1 } }, do: { kind: "fail", error: "throttled", retryAfter: "3" } }],
+    };
+    const whole = aPlace(script, one);
+    await whole.call();
+    const moments = whole.noted.length;
+    expect(moments).toBeGreaterThan(10);
+
+    const ends: string[] = [];
+    for (let moment = 1; moment <= moments; moment += 1) {
+      const place = aPlace(script, one);
+      const stopping = new AbortController();
+      let [seen, firedAtMs] = [0, Infinity];
+      const telemetry = {
+        note: () => {
+          if (++seen !== moment) return;
+          firedAtMs = place.clock.nowMs();
+          stopping.abort();
+        },
+      };
+      const { status } = await passing(place.clock, place.caller({ telemetry })(aCall(), { signal: stopping.signal }));
+      ends.push(status);
+      if (status === "cancelled") expect(place.clock.nowMs()).toBe(firedAtMs);
+      expect(await place.left()).toMatchObject({ timers: undefined, inFlight: 0 });
+      expect((await place.left()).page ?? {}).toEqual({});
+    }
+    expect(ends.slice(0, -5)).toEqual(ends.slice(0, -5).map(() => "cancelled"));
+  });
+
   test("while it waits for a lease leaves the lease to its holder", async () => {
     const place = aPlace(slow, one);
     const first = place.caller()(aCall());
