@@ -252,7 +252,8 @@ describe("the signal", () => {
       };
       const { status } = await passing(place.clock, place.caller({ telemetry })(aCall(), { signal: stopping.signal }));
       ends.push(status);
-      if (status === "cancelled") expect(place.clock.nowMs()).toBe(firedAtMs);
+      // A call that was answered before may have lasted on.
+      expect(status === "cancelled" ? place.clock.nowMs() : firedAtMs).toBe(firedAtMs);
       expect(await place.left()).toMatchObject({ timers: undefined, inFlight: 0 });
       expect((await place.left()).page ?? {}).toEqual({});
     }
