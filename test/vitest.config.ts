@@ -5,6 +5,7 @@ const elsewhere = [
   "test/**/*.slow.test.ts",
   "test/**/*.chaos.test.ts",
   "test/**/*.deploy.test.ts",
+  "test/**/*.browser.test.ts",
   "test/bench/**",
   "**/node_modules/**",
 ];

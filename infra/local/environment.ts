@@ -1,6 +1,7 @@
 /** One of Lambda's execution environments: a Node process that imports a bundle once and runs an invocation at a time. */
 import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { createInterface } from "node:readline";
 import type { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 
@@ -54,7 +55,8 @@ const childFile = fileURLToPath(new URL("environment-child.ts", import.meta.url)
 const oldSpacePart = 0.9;
 const semiSpacePart = 0.05;
 
-export function startEnvironment(fn: LocalFunction, log: Writable): Environment {
+/** `hear` is given each line that the process prints, as it comes. */
+export function startEnvironment(fn: LocalFunction, log: Writable, hear?: (line: string) => void): Environment {
   const child = fork(childFile, [fn.file, fn.handler], {
     env: fn.variables,
     execArgv: [
@@ -64,6 +66,7 @@ export function startEnvironment(fn: LocalFunction, log: Writable): Environment 
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   child.stdout?.pipe(log, { end: false });
+  if (hear !== undefined && child.stdout !== null) createInterface({ input: child.stdout }).on("line", hear);
   child.stderr?.pipe(log, { end: false });
   child.on("error", () => undefined); // its exit tells
 

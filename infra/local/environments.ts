@@ -25,7 +25,7 @@ export interface EnvironmentStats {
   readonly rssBytesMax: number;
 }
 
-export function openEnvironments(fn: LocalFunction, log: Writable): Environments {
+export function openEnvironments(fn: LocalFunction, log: Writable, hear?: (line: string) => void): Environments {
   const idle: Environment[] = [];
   const busy = new Set<Environment>();
   let started = 0;
@@ -50,7 +50,7 @@ export function openEnvironments(fn: LocalFunction, log: Writable): Environments
 
   function start(): Environment {
     started++;
-    const environment = startEnvironment(fn, log);
+    const environment = startEnvironment(fn, log, hear);
     void environment.ended.then(() => {
       const at = idle.indexOf(environment);
       if (at >= 0) idle.splice(at, 1);

@@ -14,6 +14,7 @@ import { readInput } from "./input.ts";
 import type { Input } from "./input.ts";
 import type { Options } from "./options.ts";
 import { screenOn, widthOf } from "../../lib/terminal/screen.ts";
+import type { Page } from "./page/server.ts";
 import type { Service } from "./service.ts";
 import { showOn } from "./show.ts";
 import { laid, seconds } from "../../lib/terminal/words.ts";
@@ -33,6 +34,7 @@ export async function start(options: Options): Promise<number> {
 
   const directory = options.dataDirectory ?? logDirectoryDefault;
   let service: Service | undefined;
+  let page: Page | undefined;
   try {
     const input = await readInput(options, checkConfig(config), (text) => screen.tell(text, "yellow"));
     if (options.bedrock === "aws") await (await import("./credentials.ts")).needCredentials();
@@ -42,16 +44,29 @@ export async function start(options: Options): Promise<number> {
     // Loaded only now, engines, CDK and SDK too: what is wrong with the command is told at once.
     const { openService } = await import("./service.ts");
     const toldIn = join(options.dataDirectory ?? toldDirectoryDefault, "local.json");
-    service = await openService({ ...options, script: input.script, logDirectory: directory, toldIn }, (news) =>
+    const { createLookout } = await import("./page/lookout.ts");
+    const lookout = createLookout();
+    const { hear } = lookout;
+    service = await openService({ ...options, script: input.script, logDirectory: directory, toldIn, hear }, (news) =>
       show.news(news),
     );
+    if (options.pagePort !== undefined) {
+      page = await lookout.open(options.pagePort, service);
+      if (options.pagePort !== 0 && page.port !== options.pagePort)
+        screen.tell(`port ${options.pagePort} is taken; --port N names another`, "yellow");
+      screen.tell(`watch it at ${page.url}`);
+    }
     killOnSignal(service, (text) => screen.tell(text));
     screen.tell(`ready in ${seconds(Date.now() - startedAtMs)}, process ${process.pid}; logs in ${directory}`);
 
     const result = await runInput(input, service, replies, show, ending.signal);
     screen.clear();
     show.afterwards(result);
-    print(result, options, directory);
+    print(result, options, directory, page?.url);
+    if (options.stays && !ending.signal.aborted) {
+      screen.tell(`all is answered; ${page === undefined ? "" : `the page stays at ${page.url}, and `}Ctrl-C ends`);
+      await new Promise((resolve) => ending.signal.addEventListener("abort", resolve, { once: true }));
+    }
     return ending.code() ?? (isClean(result) ? 0 : 1);
   } catch (error) {
     screen.clear();
@@ -62,6 +77,7 @@ export async function start(options: Options): Promise<number> {
     if (ending.signal.aborted) return ending.code() ?? 1;
     throw error;
   } finally {
+    await page?.close();
     await service?.close();
   }
 }
@@ -89,7 +105,7 @@ async function runInput(
   };
 }
 
-function print(result: Result, options: Options, directory: string): void {
+function print(result: Result, options: Options, directory: string, pageUrl: string | undefined): void {
   if (options.json) {
     process.stdout.write(`${jsonLine(result)}\n`);
     return;
@@ -98,6 +114,7 @@ function print(result: Result, options: Options, directory: string): void {
   const columns = stdout.isTTY ? widthOf(stdout) : Infinity;
   const summaryColumns = Math.min(columns, 80);
   const next = [
+    ...(options.stays && pageUrl !== undefined ? [["page", pageUrl] as const] : []),
     ["replies", options.repliesFile ?? "add --replies OUT.jsonl to keep them"],
     ["logs", join(directory, `{${lanes.join(",")}}.log`)],
     [

@@ -17,6 +17,10 @@ export interface Options {
   readonly environmentsMax: number;
   /** Unanswered jobs are given up after this. */
   readonly timeoutMs?: number;
+  /** Where the page is, or on the next port that is free; 0: on any. Absent: no page. */
+  readonly pagePort?: number;
+  /** Whether it goes on when all is answered, until somebody ends it. */
+  readonly stays: boolean;
 }
 
 export type Asked =
@@ -41,6 +45,10 @@ export const usage = `Runs the whole service on this machine.
   --data DIR           keep the tables in DIR; queues are always in memory
   --environments N     at most N worker processes a lane (default 2)
   --timeout SECONDS    give up what is unanswered by then
+  --port N             where the page is (default 4747), or the next free one
+  --no-page            no page
+  --stay, --exit       when all is answered, go on for the page's sake, or end;
+                       samples on a terminal go on, everything else ends
   --help               this text
 
 Paths are relative to where you type the command.
@@ -64,12 +72,22 @@ const flags = {
   data: { type: "string" },
   environments: { type: "string" },
   timeout: { type: "string" },
+  port: { type: "string" },
+  "no-page": { type: "boolean" },
+  stay: { type: "boolean" },
+  exit: { type: "boolean" },
 } as const;
+
+export const pagePortDefault = 4_747;
+const portMax = 65_535;
 
 const environmentsDefault = 2;
 
-/** `typedIn`: the directory that the person was in; npm starts us in the package's own. */
-export function readOptions(args: readonly string[], typedIn = process.cwd()): Asked {
+/**
+ * `typedIn`: the directory that the person was in; npm starts us in the package's own. `isWatched`: whether somebody sits
+ * before a terminal, who can end what stays.
+ */
+export function readOptions(args: readonly string[], typedIn = process.cwd(), isWatched = false): Asked {
   const pathOf = (typed: string) => (typedIn === process.cwd() ? typed : resolve(typedIn, typed));
   let parsed;
   try {
@@ -105,12 +123,20 @@ export function readOptions(args: readonly string[], typedIn = process.cwd()): A
   if (environmentsMax === "wrong") return fault("--environments takes a whole number from 1");
   const timeoutS = positive(values.timeout);
   if (timeoutS === "wrong") return fault("--timeout takes whole seconds from 1");
+  const { "no-page": noPage = false, stay = false, exit = false, json = false } = values;
+  if (stay && exit) return fault("--stay and --exit exclude each other; leave one out");
+  if (noPage && values.port !== undefined) return fault("--port is for the page; leave out --no-page");
+  const port = values.port === undefined || values.port === "0" ? Number(values.port ?? NaN) : positive(values.port);
+  if (port === "wrong" || (port ?? 0) > portMax) return fault(`--port takes a whole number from 0 to ${portMax}`);
+  const pagePort = values.port === undefined ? (noPage || json ? undefined : pagePortDefault) : port;
 
   return {
     kind: "run",
     options: {
       ...(file === undefined ? {} : { file: pathOf(file) }),
-      json: values.json ?? false,
+      json,
+      ...(pagePort === undefined ? {} : { pagePort }),
+      stays: stay || (!exit && !json && isWatched && file === undefined),
       ...(values.replies === undefined ? {} : { repliesFile: pathOf(values.replies) }),
       ...(values.script === undefined ? {} : { scriptFile: pathOf(values.script) }),
       limits,

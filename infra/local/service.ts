@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { dynamoClient, s3Client } from "../../lib/aws/clients.ts";
 import type { Config } from "../../lib/core/config.ts";
 import type { Lane } from "../../lib/core/lane.ts";
+import type { WatchedQueue } from "../../lib/core/overview.ts";
 import type { BedrockRecord } from "../../lib/memory/bedrock-play.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import { startBedrock } from "./bedrock/server.ts";
@@ -21,7 +22,7 @@ import type { MappingNews } from "./event-source-mapping.ts";
 import { logFile } from "./files.ts";
 import { startSchedule } from "./schedule.ts";
 import type { RunningSchedule } from "./schedule.ts";
-import { makeStack } from "./stack.ts";
+import { depthUrlsOf, makeStack } from "./stack.ts";
 import type { Clients, Fed, Scheduled, Stack } from "./stack.ts";
 import { synthesize } from "./synth.ts";
 import { tellWhere } from "./told.ts";
@@ -37,6 +38,8 @@ export interface ServiceOptions {
   readonly reach?: (engines: Endpoints) => Promise<Endpoints>;
   /** Where it is told how the service is reached; removed at the end. */
   readonly toldIn?: string;
+  /** Given each line that a function prints, as it comes. */
+  readonly hear?: (line: string) => void;
   /** No queue's own visibility hides for longer: six times a function's timeout is more than a test can wait. */
   readonly visibilitySMax?: number;
 }
@@ -46,6 +49,8 @@ export interface Service {
   /** The template's outputs: `rtQueueUrl`, `jobTableName` and so on. */
   readonly outputs: Stack["outputs"];
   readonly clients: Clients;
+  /** The queues that an operator looks at. */
+  readonly depthUrls: Readonly<Partial<Record<WatchedQueue, string>>>;
   /** Undefined without the stand-in. */
   bedrockRecord(): BedrockRecord | undefined;
   stats(): EnvironmentStats;
@@ -126,6 +131,7 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
       config: synthesized.config,
       outputs: stack.outputs,
       clients,
+      depthUrls: depthUrlsOf(stack),
       bedrockRecord,
       running: () => running.flatMap(({ environments }) => environments.running()),
       stats: () => sum(running.map(({ environments }) => environments.stats())),
@@ -219,10 +225,10 @@ function environmentsOf(
   fn: LocalFunction,
   logName: string,
   endpoints: Endpoints,
-  { bedrock, logDirectory }: ServiceOptions,
+  { bedrock, logDirectory, hear }: ServiceOptions,
 ): Environments {
   const variables = { ...variablesOf(fn, bedrock), ...endpoints };
-  return openEnvironments({ ...fn, variables }, createWriteStream(logFile(logDirectory, logName)));
+  return openEnvironments({ ...fn, variables }, createWriteStream(logFile(logDirectory, logName)), hear);
 }
 
 /** A function that queues feed. */

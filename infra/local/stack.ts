@@ -8,6 +8,8 @@ import type { SQSClient } from "@aws-sdk/client-sqs";
 
 import type { Json, JsonObject } from "../../lib/core/json.ts";
 import { isObject } from "../../lib/core/json.ts";
+import { deadLettersVariable, lanes } from "../../lib/core/lane.ts";
+import type { WatchedQueue } from "../../lib/core/overview.ts";
 import { untilActive } from "./engines.ts";
 import type { LocalFunction } from "./environment.ts";
 import type { Mapping } from "./event-source-rules.ts";
@@ -206,4 +208,17 @@ function outputsOf(outputs: Json): Record<string, string> {
 
 function objectOf(value: Json): JsonObject {
   return isObject(value) ? value : {};
+}
+
+/** The queues that an operator looks at; those of dead letters are told to their worker alone. */
+export function depthUrlsOf({ outputs, fed }: Stack): Readonly<Partial<Record<WatchedQueue, string>>> {
+  const named = [...lanes, "parked" as const, "replies" as const].flatMap((queue) => {
+    const url = outputs[`${queue}QueueUrl`];
+    return url === undefined ? [] : [[queue, url] as const];
+  });
+  const dead = lanes.flatMap((lane) => {
+    const url = fed.map(({ variables }) => variables[deadLettersVariable(lane)]).find((each) => each !== undefined);
+    return url === undefined ? [] : [[`${lane}-dead-letters`, url] as const];
+  });
+  return Object.fromEntries([...named, ...dead]);
 }

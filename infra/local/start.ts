@@ -1,7 +1,8 @@
 /** `npm start`: the whole service on this machine. See `--help`. */
 import { readOptions, usage } from "./options.ts";
 
-const asked = readOptions(process.argv.slice(2), process.env["INIT_CWD"]);
+const isWatched = process.stdin.isTTY && process.stdout.isTTY && (process.env["CI"] ?? "") === "";
+const asked = readOptions(process.argv.slice(2), process.env["INIT_CWD"], isWatched);
 switch (asked.kind) {
   case "help":
     process.stdout.write(usage);

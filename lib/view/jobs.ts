@@ -82,8 +82,8 @@ function row(job: JobView, nowMs: number, { cancel, job: link }: Controls): Mark
 <th scope="row">${link?.(jobId) ?? markup`<code>${jobId}</code>`}${lane !== undefined && markup` <span class="lane">${lane}</span>`}</th>
 <td data-head="Does">${chip(doing)}</td>
 <td data-head="Why" class="why">${why}${untilMs !== undefined && untilMs > nowMs && markup`, <span class="until">${forMore(untilMs, nowMs)}</span>`}</td>
-<td data-head="Age">${enqueuedAtMs === undefined ? "–" : span(nowMs - enqueuedAtMs)}</td>
-<td data-head="Deadline">${deadlineAtMs === undefined ? "–" : deadline(deadlineAtMs, nowMs)}</td>
+<td data-head="Age" class="short">${enqueuedAtMs === undefined ? "–" : span(nowMs - enqueuedAtMs)}</td>
+<td data-head="Deadline" class="short">${deadlineAtMs === undefined ? "–" : deadline(deadlineAtMs, nowMs)}</td>
 <td data-head="Tries">${tries}</td>
 ${cancel !== undefined && markup`<td class="do">${cancel(jobId)}</td>`}</tr>
 `;

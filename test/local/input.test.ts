@@ -13,7 +13,7 @@ import config from "../../infra/sluice.config.ts";
 import type { Job } from "../../lib/client/index.ts";
 import { checkConfig } from "../../lib/config.ts";
 
-const plain: Options = { json: false, limits: {}, bedrock: "stand-in", environmentsMax: 2 };
+const plain: Options = { json: false, limits: {}, bedrock: "stand-in", environmentsMax: 2, stays: false };
 
 const known = checkConfig(config);
 

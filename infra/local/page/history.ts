@@ -1,0 +1,89 @@
+/** What the workers have said of each job, out of their log lines; bounded, and without any content. */
+import { isObject } from "../../../lib/core/json.ts";
+import type { Heard } from "../../../lib/view/timeline.ts";
+
+export interface Ended {
+  readonly jobId: string;
+  readonly atMs: number;
+  readonly status: string;
+}
+
+export interface History {
+  /** A line of a log; what is none of a job is not kept. */
+  hear(line: JsonLine): void;
+  /** Oldest first. */
+  of(jobId: string): readonly Heard[];
+  /** The last that ended, the latest first. */
+  ended(): readonly Ended[];
+}
+
+export type JsonLine = Readonly<Record<string, unknown>>;
+
+const jobsMax = 20_000;
+/** A job that is handed back for hours says the same again and again: its beginning and its latest are kept. */
+const eventsMax = 80;
+const firstKept = 20;
+const endedMax = 12;
+
+/** Of every line alike, or said elsewhere. */
+const unsaid = new Set([
+  "level",
+  "message",
+  "timestamp",
+  "service",
+  "sampling_rate",
+  "xray_trace_id",
+  "messageId",
+  "jobId",
+]);
+/** These hold what was asked and answered. */
+const content = new Set(["payload"]);
+
+export function createHistory(): History {
+  const jobs = new Map<string, Heard[]>();
+  let ended: Ended[] = [];
+
+  return {
+    hear(line) {
+      const { jobId, message: kind, timestamp } = line;
+      const atMs = Date.parse(String(timestamp));
+      if (typeof jobId !== "string" || typeof kind !== "string" || Number.isNaN(atMs) || content.has(kind)) return;
+      const events = jobs.get(jobId) ?? [];
+      if (!jobs.has(jobId) && jobs.size >= jobsMax) {
+        const [oldest] = jobs.keys();
+        if (oldest !== undefined) jobs.delete(oldest);
+      }
+      jobs.set(jobId, events);
+      events.push({ atMs, kind, facts: factsOf(line) });
+      if (events.length > eventsMax) events.splice(firstKept, 1);
+      if (kind !== "replied") return;
+      const status = String(line["status"]);
+      ended = [{ jobId, atMs, status }, ...ended.filter((each) => each.jobId !== jobId)].slice(0, endedMax);
+    },
+    // Lines of two workers may come in either order.
+    of: (jobId) => (jobs.get(jobId) ?? []).toSorted((a, b) => a.atMs - b.atMs),
+    ended: () => ended,
+  };
+}
+
+/** Whatever is a word or a number; nothing deeper. */
+function factsOf(line: JsonLine): Heard["facts"] {
+  return Object.fromEntries(
+    Object.entries(line).flatMap(([name, value]): [string, string | number][] => {
+      if (unsaid.has(name)) return [];
+      if (typeof value === "number") return [[name, value]];
+      return typeof value === "string" || typeof value === "boolean" ? [[name, String(value).slice(0, 200)]] : [];
+    }),
+  );
+}
+
+/** A line of a log, if it is an object in JSON: what a worker prints otherwise is nothing of ours. */
+export function jsonLine(text: string): JsonLine | undefined {
+  if (!text.startsWith("{")) return undefined;
+  try {
+    const line: unknown = JSON.parse(text);
+    return isObject(line) ? line : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,194 @@
+/** What the page reads of the running service, and what its buttons do to it. */
+import { ChangeMessageVisibilityCommand, DeleteMessageCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
+import type { Message } from "@aws-sdk/client-sqs";
+
+import { systemClock } from "../../../lib/aws/clock.ts";
+import { createJobTable } from "../../../lib/aws/job-table.ts";
+import { createLeaseTable } from "../../../lib/aws/lease-table.ts";
+import { createObjects } from "../../../lib/aws/objects.ts";
+import { createQueueDepths } from "../../../lib/aws/queue-depths.ts";
+import { cancel } from "../../../lib/client/cancel.ts";
+import { createOutbox } from "../../../lib/client/outbox.ts";
+import { parkedOf, rerun, RerunRefused } from "../../../lib/client/rerun.ts";
+import type { JobRow } from "../../../lib/core/claim.ts";
+import { isJobId } from "../../../lib/core/envelope.ts";
+import { readBody } from "../../../lib/core/feeds.ts";
+import { isLane } from "../../../lib/core/lane.ts";
+import { ledgersOf } from "../../../lib/core/ledgers.ts";
+import type { Overview } from "../../../lib/core/overview.ts";
+import { readOverview } from "../../../lib/operate/read-overview.ts";
+import { changeOverride, foreverMs } from "../../../lib/operate/set-override.ts";
+import { outputOf, queueUrl } from "../service.ts";
+import type { Service } from "../service.ts";
+
+export interface ParkedView {
+  readonly messageId: string;
+  readonly reason: string;
+  readonly lane: string;
+  /** Of the job that its body asks for, if it asks for one. */
+  readonly jobId?: string;
+}
+
+export interface Watching {
+  /** Never older than a second or so, and read for all viewers at once: twenty open windows cost what one does. */
+  overview(): Promise<Overview>;
+  job(jobId: string): Promise<JobRow | undefined>;
+  /** The first ten, some seconds old at most. */
+  parked(): Promise<readonly ParkedView[]>;
+  /** How often the tables were read for an overview. */
+  reads(): number;
+  /** Each says what it did, for a person. */
+  cancel(jobId: string): Promise<string>;
+  pause(name: string): Promise<string>;
+  resume(name: string): Promise<string>;
+  rerun(messageId: string): Promise<string>;
+}
+
+/** What somebody asked for cannot be; `message` says what to do. Nothing was done. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+}
+
+const ageMsMax = 1_000;
+/** Receiving hides: who leaves the list open must not keep others from seeing it. */
+const parkedAgeMsMax = 5_000;
+const takeMsMax = 4_000;
+const takePollMs = 300;
+/** A read of big tables is followed by a pause of so many times its own length. */
+const politeness = 2;
+
+export function watchService(service: Service): Watching {
+  const { clients, config, depthUrls } = service;
+  const jobs = createJobTable(clients.dynamo, outputOf(service, "jobTableName"), systemClock);
+  const leases = createLeaseTable(clients.dynamo, outputOf(service, "leaseTableName"));
+  const queues = createQueueDepths(clients.sqs, depthUrls);
+  const bucket = outputOf(service, "repliesBucketName");
+  const lanes = { rt: queueUrl(service, "rt"), bg: queueUrl(service, "bg"), bulk: queueUrl(service, "bulk") };
+  const QueueUrl = queueUrl(service, "parked");
+
+  let reads = 0;
+  let last: Promise<Overview> | undefined;
+  let looked: readonly ParkedView[] = [];
+  let lookedUntilMs = 0;
+  let freshUntilMs = 0;
+  async function look(): Promise<Overview> {
+    reads += 1;
+    const startedAtMs = Date.now();
+    try {
+      return await readOverview({ clock: systemClock, jobs, leases, queues }, config);
+    } finally {
+      freshUntilMs = Date.now() + Math.max(ageMsMax, politeness * (Date.now() - startedAtMs));
+    }
+  }
+
+  function needName(name: string): void {
+    if (!isLane(name) && !ledgersOf(config).has(name))
+      throw new Refusal(`${name} is neither a lane nor a limit of the config; use the button beside it`);
+  }
+
+  async function show({ ReceiptHandle }: Message): Promise<void> {
+    await clients.sqs.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout: 0 }));
+  }
+
+  /** Whoever looks hides what he sees for a second: it is asked for until it must have come back. */
+  async function take(messageId: string): Promise<Message | undefined> {
+    for (const untilMs = Date.now() + takeMsMax; Date.now() < untilMs; await systemClock.sleep(takePollMs)) {
+      const messages = await receive(30);
+      const found = messages.find((message) => parkedOf(message).messageId === messageId);
+      await Promise.all(messages.filter((message) => message !== found).map((message) => show(message)));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  async function receive(VisibilityTimeout: number): Promise<readonly Message[]> {
+    const { Messages = [] } = await clients.sqs.send(
+      new ReceiveMessageCommand({
+        QueueUrl,
+        MaxNumberOfMessages: 10,
+        MessageAttributeNames: ["All"],
+        VisibilityTimeout,
+      }),
+    );
+    return Messages;
+  }
+
+  return {
+    reads: () => reads,
+    overview() {
+      if (last === undefined || Date.now() >= freshUntilMs) {
+        freshUntilMs = Infinity; // until this read has ended
+        last = look();
+      }
+      return last;
+    },
+    job: (jobId) => jobs.read(jobId),
+
+    async parked() {
+      if (Date.now() < lookedUntilMs) return looked;
+      lookedUntilMs = Date.now() + parkedAgeMsMax;
+      const messages = await receive(1);
+      looked = messages.map((message) => {
+        const { messageId, lane, body } = parkedOf(message);
+        const read = readBody(body);
+        const jobId = read.kind === "envelope" ? read.envelope.jobId : read.kind === "invalid" ? read.jobId : undefined;
+        const reason = message.MessageAttributes?.["reason"]?.StringValue ?? "no reason";
+        return { messageId, reason, lane: lane ?? "", ...(jobId === undefined ? {} : { jobId }) };
+      });
+      return looked;
+    },
+
+    async cancel(jobId) {
+      if (!isJobId(jobId)) throw new Refusal("that is no jobId; use the button in the job's row");
+      if ((await jobs.read(jobId)) === undefined) throw new Refusal(`no worker has seen a job ${jobId}`);
+      const { kind } = await cancel(jobId, jobs, systemClock, config.replies.ttlDays);
+      freshUntilMs = 0;
+      switch (kind) {
+        case "cancelled":
+          return `Job ${jobId} is cancelled.`;
+        case "asked":
+          return `Job ${jobId} is running: its worker was asked to cancel it, and does within 10 s.`;
+        case "ended":
+          return `Job ${jobId} had ended before; nothing was done.`;
+      }
+    },
+
+    async pause(name) {
+      needName(name);
+      await changeOverride(leases, name, { pausedUntilMs: foreverMs });
+      freshUntilMs = 0;
+      return `${name} is paused until it is resumed; workers hear of it within 5 s. What runs there runs on.`;
+    },
+
+    async resume(name) {
+      needName(name);
+      await changeOverride(leases, name, { pausedUntilMs: undefined });
+      freshUntilMs = 0;
+      return `${name} is resumed; workers hear of it within 5 s.`;
+    },
+
+    async rerun(messageId) {
+      const found = await take(messageId);
+      lookedUntilMs = 0;
+      if (found === undefined)
+        throw new Refusal("that message is not among the first parked ones now; look at them again");
+      try {
+        const { jobId, was, lane } = await rerun(parkedOf(found), {
+          jobs,
+          objects: createObjects(clients.s3, bucket),
+          outbox: createOutbox(clients.sqs, clients.s3, lanes),
+          clock: systemClock,
+          remove: async (ReceiptHandle) =>
+            void (await clients.sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }))),
+          bucket,
+        });
+        freshUntilMs = 0;
+        return `Job ${was} runs again as ${jobId} in ${lane}.`;
+      } catch (error) {
+        if (!(error instanceof RerunRefused)) throw error;
+        await show(found);
+        throw new Refusal(`it cannot be run again, and stays parked: ${error.message}`);
+      }
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+
+import { createHistory, jsonLine } from "../../../infra/local/page/history.ts";
+import type { JsonLine } from "../../../infra/local/page/history.ts";
+
+const line = (facts: JsonLine = {}): JsonLine => ({
+  level: "INFO",
+  message: "stage",
+  timestamp: "2026-11-29T12:00:00.000Z",
+  service: "sluice",
+  jobId: "order-1",
+  stage: "waiting",
+  ...facts,
+});
+
+describe("the history of jobs", () => {
+  test("keeps what workers said of a job, by time, without what every line says", () => {
+    const history = createHistory();
+    history.hear(line({ timestamp: "2026-11-29T12:00:01.000Z", stage: "attempt=1/4" }));
+    history.hear(line());
+    expect(history.of("order-1")).toEqual([
+      { atMs: Date.UTC(2026, 10, 29, 12), kind: "stage", facts: { stage: "waiting" } },
+      { atMs: Date.UTC(2026, 10, 29, 12, 0, 1), kind: "stage", facts: { stage: "attempt=1/4" } },
+    ]);
+    expect(history.of("order-2")).toEqual([]);
+  });
+
+  test("keeps no content, nor anything deeper than a word", () => {
+    const history = createHistory();
+    history.hear(line({ message: "payload", params: { messages: ["secret"] }, output: { text: "secret" } }));
+    history.hear(line({ usage: { inputTokens: 3 }, long: "x".repeat(500), fallbackUsed: true }));
+    expect(history.of("order-1")).toEqual([
+      {
+        atMs: Date.UTC(2026, 10, 29, 12),
+        kind: "stage",
+        facts: { stage: "waiting", long: "x".repeat(200), fallbackUsed: "true" },
+      },
+    ]);
+  });
+
+  test.each<[says: string, facts: JsonLine]>([
+    ["is of no job", { jobId: undefined }],
+    ["has no time", { timestamp: "soon" }],
+    ["has no word", { message: 3 }],
+  ])("does not keep a line that %s", (_says, facts) => {
+    const history = createHistory();
+    history.hear(line(facts));
+    expect(history.of("order-1")).toEqual([]);
+  });
+
+  test("keeps the beginning and the latest of a job that says the same for hours", () => {
+    const history = createHistory();
+    for (let place = 0; place < 1_000; place += 1) history.hear(line({ place }));
+    const places = history.of("order-1").map(({ facts }) => facts["place"]);
+    expect(places).toHaveLength(80);
+    expect(places.slice(0, 20)).toEqual(Array.from({ length: 20 }, (_, place) => place));
+    expect(places.at(-1)).toBe(999);
+  });
+
+  test("forgets the oldest of very many jobs", () => {
+    const history = createHistory();
+    for (let place = 0; place < 20_001; place += 1) history.hear(line({ jobId: `job-${place}` }));
+    expect(history.of("job-0")).toEqual([]);
+    expect(history.of("job-1")).toHaveLength(1);
+  });
+
+  test("knows which jobs ended last, each once", () => {
+    const history = createHistory();
+    for (let place = 0; place < 20; place += 1)
+      history.hear(line({ message: "replied", jobId: `job-${place}`, status: "succeeded" }));
+    history.hear(line({ message: "replied", jobId: "job-15", status: "succeeded" }));
+    expect(history.ended().map(({ jobId }) => jobId)).toEqual(
+      [15, 19, 18, 17, 16, 14, 13, 12, 11, 10, 9, 8].map((place) => `job-${place}`),
+    );
+  });
+});
+
+test.each(["", "plain words", "{ not json", "[1]", '"{"'])("%j is no line of ours", (text) =>
+  expect(jsonLine(text)).toBeUndefined(),
+);
