@@ -1,6 +1,9 @@
 /** The test for a real account, run from its first step to its last where its answers are known: on MiniStack. */
 import { ListBucketsCommand } from "@aws-sdk/client-s3";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { startBedrock } from "../../infra/local/bedrock/server.ts";
 import type { BedrockStandIn } from "../../infra/local/bedrock/server.ts";
@@ -67,6 +70,29 @@ test("a run that is interrupted takes away what it has made", { concurrent: fals
     [],
   );
   expect(await left()).toEqual([]);
+});
+
+describe("the command", { concurrent: false }, () => {
+  const run = (wanted: string) => {
+    const env = { ...ministack.env, SLUICE_TEST_ACCOUNT: wanted };
+    const file = join(import.meta.dirname, "../account/run.ts");
+    return promisify(execFile)(process.execPath, [file, "--clean"], { env }).then(
+      ({ stdout }) => ({ code: 0, stdout }),
+      (error: unknown) => ({ code: Object(error).code, stdout: Object(error).stdout }),
+    );
+  };
+
+  test("asks STS whose the credentials are, and cleans there", async () =>
+    expect(await run(asked.place.account)).toEqual({
+      code: 0,
+      stdout: `Nothing of ${stackName} is left in ${asked.place.account}, ${asked.place.region}.\n`,
+    }));
+
+  test("does nothing in an account that is not the one that was named", async () =>
+    expect(await run("123456789012")).toEqual({
+      code: 2,
+      stdout: expect.stringContaining("account 000000000000's and SLUICE_TEST_ACCOUNT names 123456789012"),
+    }));
 });
 
 /** Of the stack, and the buckets in its name. */
