@@ -6,6 +6,7 @@ import { ConfigError } from "../config.ts";
 import { targetsOf } from "../core/config.ts";
 import type { Config } from "../core/config.ts";
 import { Fault } from "../terminal/fault.ts";
+import { fold } from "../terminal/width.ts";
 import { counted, lasting } from "../terminal/words.ts";
 import { checkFunctions } from "./check-functions.ts";
 import { checkModels } from "./check-models.ts";
@@ -51,8 +52,9 @@ async function doctor(cli: Cli): Promise<number> {
     };
     const width = Math.max(...findings.map(({ check }) => check.length));
     for (const finding of findings) {
-      cli.lines([`${marks[finding.kind]}  ${finding.check.padEnd(width)}  ${finding.says}`]);
-      if (finding.kind === "problem") cli.lines([`         ${" ".repeat(width)}  → ${finding.remedy}`]);
+      const indent = " ".repeat(width + 11);
+      cli.lines(fold(`${marks[finding.kind]}  ${finding.check.padEnd(width)}  ${finding.says}`, cli.columns, indent));
+      if (finding.kind === "problem") cli.lines(fold(`${indent}→ ${finding.remedy}`, cli.columns, indent));
     }
     const unseen = findings.filter(({ kind }) => kind === "unknown").length;
     cli.lines([
@@ -133,7 +135,7 @@ async function checkConfig(
     const { config, from, isDeployed } = await readConfig(outputs, options.config);
     if (isDeployed === undefined)
       return [config, [unknown("config", `${name} does not say which config it has; it is of an earlier version`)]];
-    if (isDeployed) return [config, [ok("config", `${from} is the deployed one`)]];
+    if (isDeployed) return [config, [ok("config", `as deployed, from ${from}`)]];
     return [
       config,
       [

@@ -63,6 +63,7 @@ async function openJobs(cli: Cli, limit: number): Promise<number> {
       { title: "lane" },
       { title: "age", right: true },
       { title: "doing" },
+      { title: "until", right: true },
       { title: "why", gives: true },
     ] as const;
     cli.table(
@@ -83,8 +84,9 @@ function depthText(depth: Depth | undefined): string {
 }
 
 function openRow(job: JobView, nowMs: number): readonly string[] {
-  const { jobId, lane = "", enqueuedAtMs, doing } = job;
-  return [jobId, lane, enqueuedAtMs === undefined ? "" : lasting(nowMs - enqueuedAtMs), doing, whyText(job, nowMs)];
+  const { jobId, lane = "", enqueuedAtMs, doing, untilMs, why } = job;
+  const age = enqueuedAtMs === undefined ? "" : lasting(nowMs - enqueuedAtMs);
+  return [jobId, lane, age, doing, untilMs === undefined ? "" : when(untilMs, nowMs), why];
 }
 
 /** Why it waits, and when that ends. */

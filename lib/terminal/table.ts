@@ -4,12 +4,12 @@ export interface Column {
   readonly title: string;
   /** Numbers stand on the right. */
   readonly right?: true;
-  /** Gives way first where the terminal is narrow; without any, the last one does. */
+  /** Gives way where the terminal is narrow, those on the right before those on the left. */
   readonly gives?: true;
 }
 
 const gap = "  ";
-const givenMin = 8;
+const givenMin = 14;
 
 /** Lines of a table: one for the titles, one a row, none longer than `columns`; what does not fit ends in `…`. */
 export function tableLines(
@@ -35,12 +35,12 @@ function widthsIn(titles: readonly Column[], all: readonly (readonly string[])[]
   const widths = titles.map((_title, place) => Math.max(...all.map((cells) => columnsOf(cells[place] ?? ""))));
   const giving = titles.flatMap(({ gives }, place) => (gives === true ? [place] : []));
   let over = widths.reduce((sum, width) => sum + width, 0) + gap.length * (titles.length - 1) - columns;
-  // The widest gives first, a column at a time, so that what is short stays whole.
-  while (over > 0) {
-    const widest = giving.toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0))[0];
-    if (widest === undefined || (widths[widest] ?? 0) <= givenMin) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
-    over -= 1;
+  // From the right: a name that is cut cannot be typed again, a reason that is cut can be asked for.
+  for (const place of giving.toReversed()) {
+    const width = widths[place] ?? 0;
+    const given = Math.min(Math.max(0, over), Math.max(0, width - givenMin));
+    widths[place] = width - given;
+    over -= given;
   }
   return widths;
 }

@@ -117,7 +117,7 @@ describe.concurrent("npx sluice", { timeout: 300_000 }, () => {
     const why = "no step had room for it: their leases were out, or Bedrock throttled";
     expect(open["jobs"]).toContainEqual(expect.objectContaining({ jobId: "waits", lane: "bg", why }));
     expect((await service.sluice("jobs")).stdout).toMatch(
-      /\nwaits +bg .* requeued +no step had room for it.*; in \d+ min/,
+      /\nwaits +bg .* requeued +in \d+ min.* no step had room for it/,
     );
     expect((await service.sluice("job", "waits")).stdout).toMatch(
       /^waits {2}requeued\n {2}why +no step had room for it/,

@@ -22,7 +22,7 @@ describe("a table", () => {
     ]);
   });
 
-  test("gives way where it is widest, and says so", () => {
+  test("gives way from the right, for a name that is cut cannot be typed again", () => {
     expect(tableLines(titles, rows, 50)).toEqual([
       "job                    age  why",
       "order-8812-summary     2 s  all 20 leases of fast…",
