@@ -8,7 +8,7 @@ import { openService } from "../../infra/local/service.ts";
 import type { Service } from "../../infra/local/service.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 
-const entry = join(import.meta.dirname, "../../bin/sluice.js");
+export const entry = join(import.meta.dirname, "../../bin/sluice.js");
 
 export interface Ended {
   readonly code: number | null;
