@@ -29,7 +29,7 @@ export interface Kitchen {
   /** What a module of it exports. */
   load<Module>(recipe: number, name: string): Promise<Module>;
   readonly root: string;
-  /** Every TypeScript file, as `number/name`. */
+  /** Every file, as `number/name`. */
   readonly files: readonly string[];
 }
 
@@ -55,6 +55,10 @@ export function openKitchen(): Kitchen {
       return `${number}/${name}`;
     }),
   );
+  // A recipe that shows no config has the deployment's beside it, as its reader has.
+  const config = `export { default } from "../../../infra/sluice.config.ts";\n`;
+  for (const { number } of sections().filter((one) => !files.includes(`${one.number}/sluice.config.ts`)))
+    write(join(kitchen, number, "sluice.config.ts"), config);
   return {
     root: kitchen,
     files,

@@ -3,15 +3,28 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { afterAll, describe, expect, test } from "vitest";
-import { startFauxqs } from "../../infra/local/engines.ts";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { startBedrock } from "../../infra/local/bedrock/server.ts";
+import { dynoxideBinary, startDynalite, startDynoxide, startFauxqs } from "../../infra/local/engines.ts";
 import type { Client, JobOf, ReplyOf } from "../../lib/client/index.ts";
+import { checkConfig } from "../../lib/config.ts";
+import type { ConfigInput } from "../../lib/config.ts";
+import { failuresMax, firstOpenMs } from "../../lib/core/breaker.ts";
+import { targetsOf } from "../../lib/core/config.ts";
+import { laneLimits, replyTtlDaysDefault } from "../../lib/core/limits.ts";
 import { noMeta } from "../../lib/core/reply.ts";
-import { createTestClient } from "../../lib/testing/index.ts";
-import { createBucket, localClient } from "../contract/engines.ts";
+import { createTestClient, ModelError } from "../../lib/testing/index.ts";
+import type { TestAnswer } from "../../lib/testing/index.ts";
+import { createBucket, createLeaseTable, localClient } from "../contract/engines.ts";
 import { openKitchen, recipes } from "./document.ts";
 
 const kitchen = openKitchen();
+
+interface Answer {
+  readonly status: number;
+  readonly headers?: object;
+  readonly body: object;
+}
 
 test("every file of a recipe has the types that it says", async () => {
   const tsc = join(import.meta.dirname, "../../node_modules/.bin/tsc");
@@ -20,7 +33,23 @@ test("every file of a recipe has the types that it says", async () => {
 }, 120_000);
 
 test("every block of TypeScript is such a file", () =>
-  expect(kitchen.files).toHaveLength(recipes.match(/^```ts$/gm)?.length ?? 0));
+  expect(kitchen.files.filter((file) => file.endsWith(".ts"))).toHaveLength(recipes.match(/^```ts$/gm)?.length ?? 0));
+
+describe("the recipes' numbers are the code's", () => {
+  const hours = (ms: number) => ms / 3_600_000;
+  test.each<[says: string, is: number, of: number]>([
+    ["Replies go after `replies.ttlDays` (7 days)", replyTtlDaysDefault, 7],
+    ["for as long as the reply is kept (`replies.ttlDays`, 7 days)", replyTtlDaysDefault, 7],
+    ["a bulk job has a day", hours(laneLimits.bulk.deadlineMsDefault), 24],
+    ["give `deadlineAt` (36 hours at most)", hours(laneLimits.bulk.deadlineMsMax), 36],
+    ["A job of bulk lives for a day", hours(laneLimits.bulk.deadlineMsDefault), 24],
+    ["From the fifth failure on", failuresMax, 5],
+    ["a probe through after half a minute", firstOpenMs, 30_000],
+  ])("%s", (says, is, of) => {
+    expect(recipes.replaceAll(/\s+/g, " ")).toContain(says);
+    expect(is).toBe(of);
+  });
+});
 
 describe("an S3 prefix", async () => {
   const engine = await startFauxqs();
@@ -81,6 +110,162 @@ describe("an S3 prefix", async () => {
     expect(await sluice.waitForReply(jobId)).toMatchObject({ reply: { ok: false, error: { code } } });
   });
 });
+
+describe("an API with ten seconds", async () => {
+  const { ask, later } = await kitchen.load<{
+    readonly ask: (sluice: Client, requestId: string, text: string) => Promise<Answer>;
+    readonly later: (sluice: Client, requestId: string) => Promise<Answer>;
+  }>(3, "ask.ts");
+
+  test.each<[says: string, answer: () => TestAnswer, latencyMs: number, now: Answer["status"], then: Answer]>([
+    ["answers in the response", () => "Hello.", 3_000, 200, { status: 200, body: { text: "Hello." } }],
+    [
+      "names the place of an answer that comes later",
+      () => "Hello.",
+      30_000,
+      202,
+      { status: 200, body: { text: "Hello." } },
+    ],
+    [
+      "says that another try may go better",
+      () => new ModelError("ThrottlingException", { status: 429 }),
+      100,
+      202,
+      { status: 503, headers: { "retry-after": expect.stringMatching(/^\d+$/) }, body: { error: "no_capacity" } },
+    ],
+    [
+      "says that another try will not",
+      () => new ModelError("ValidationException", { status: 400 }),
+      100,
+      502,
+      { status: 502, body: { error: "provider_error" } },
+    ],
+    [
+      "gives a job up that nobody waits for any more",
+      () => "Hello.",
+      70_000,
+      202,
+      { status: 504, body: { error: "attempt_timeout" } },
+    ],
+  ])("%s", async (_says, answer, latencyMs, now, then) => {
+    const sluice = createTestClient({ answer, latencyMs });
+    expect(await ask(sluice, "r-1", "Say hello to Ada.")).toMatchObject({ status: now });
+    await sluice.run();
+    expect(await later(sluice, "r-1")).toEqual(then);
+  });
+
+  test("asks no model twice for a caller who tries twice", async () => {
+    const sluice = createTestClient({ answer: () => "Hello.", latencyMs: 15_000 });
+    expect(await ask(sluice, "r-1", "Say hello to Ada.")).toMatchObject({
+      status: 202,
+      headers: { location: "/answers/r-1" },
+    });
+    expect(await ask(sluice, "r-1", "Say hello to Ada.")).toMatchObject({ status: 200 });
+    await sluice.run();
+    expect(sluice.asked).toHaveLength(1);
+    expect(sluice.parked).toEqual([]);
+  });
+
+  test("calls without a queue, and gives up when the time is over", async () => {
+    const dynamo = await (dynoxideBinary() === undefined ? startDynalite() : startDynoxide());
+    const rules = [{ when: { jobId: "ask/slow" }, do: { kind: "answer" as const }, latency: 60_000 }];
+    const bedrock = await startBedrock({ script: { rules } });
+    onTestFinished(async () => {
+      vi.unstubAllEnvs();
+      await Promise.all([dynamo.stop(), bedrock.close()]);
+    });
+    const env = {
+      AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
+      AWS_ENDPOINT_URL_BEDROCK_RUNTIME: bedrock.endpoint,
+      AWS_REGION: "us-east-1",
+      AWS_ACCESS_KEY_ID: "local",
+      AWS_SECRET_ACCESS_KEY: "local",
+      LEASE_TABLE: await createLeaseTable(dynamo.endpoint),
+    };
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+    const { askNow } = await kitchen.load<{
+      readonly askNow: (requestId: string, text: string, patienceMs?: number) => Promise<Answer>;
+    }>(3, "ask-now.ts");
+    expect(await askNow("quick", "Say hello to Ada.")).toEqual({ status: 200, body: { text: expect.any(String) } });
+    expect(await askNow("slow", "Say hello to Ada.", 1_000)).toEqual({
+      status: 504,
+      body: { error: "deadline_exceeded" },
+    });
+  });
+});
+
+describe("a nightly file", async () => {
+  const { submitFile } = await kitchen.load<{
+    readonly submitFile: (sluice: Client, s3: S3Client, bucket: string, key: string) => Promise<object>;
+  }>(4, "nightly.ts");
+
+  test("has each of its jobs run once, however often it is sent, and its bad lines told", async () => {
+    const engine = await startFauxqs();
+    onTestFinished(engine.stop);
+    const s3 = new S3Client({ ...localClient(engine.endpoint), forcePathStyle: true });
+    const bucket = await createBucket(engine.endpoint);
+    const jobs = Array.from({ length: 600 }, (_, n) => JSON.stringify(aJob(`2026-11-29/${n}`)));
+    const Body = [...jobs, "no job", JSON.stringify({ ...aJob("urgent"), lane: "rt" })].join("\n");
+    await s3.send(new PutObjectCommand({ Bucket: bucket, Key: "2026-11-29.jsonl", Body }));
+    const sluice = createTestClient({ answer: () => "A summary.", config: { models: models() } });
+
+    const run = () => submitFile(sluice, s3, bucket, "2026-11-29.jsonl");
+    const faults = ["2026-11-29.jsonl:601: line is not JSON; a line is one whole job"];
+    expect(await run()).toEqual({ sent: 601, answered: 0, faults });
+    await sluice.run();
+    expect(await run()).toEqual({ sent: 0, answered: 601, faults });
+    expect(sluice.asked).toHaveLength(601);
+    expect(sluice.submitted.filter(({ lane }) => lane === "bulk")).toHaveLength(600);
+  });
+
+  test("keeps to its budget: what the day's money does not reach waits for the next", async () => {
+    const { default: config } = await kitchen.load<{ readonly default: ConfigInput }>(4, "budget.ts");
+    const startMs = Date.parse("2026-11-29T03:00:00Z");
+    const output = { output: { message: { content: [] } }, usage: { inputTokens: 0, outputTokens: 500_000_000 } };
+    const sluice = createTestClient({ answer: () => output, config, startMs });
+    await sluice.submit(aJob("2026-11-29/1"));
+    await sluice.run();
+    await sluice.submit(aJob("2026-11-29/2"));
+    await sluice.pass(3_600_000);
+    expect(sluice.asked).toHaveLength(1);
+    await sluice.run();
+    expect(new Date(sluice.nowMs()).toISOString()).toMatch(/^2026-11-30T00/);
+    expect(sluice.asked).toHaveLength(2);
+  });
+});
+
+describe("a second region", () => {
+  test("takes over from a dead one, and the breaker spares later jobs the trying", async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [join(kitchen.folder(5), "region-down.ts")]);
+    expect(stdout).toBe(/```text\n(order-1[\s\S]*?)```/.exec(recipes)?.[1]);
+  });
+
+  test("is left alone while the first has room, and shares a quota by its group", async () => {
+    const { default: config } = await kitchen.load<{ readonly default: ConfigInput }>(5, "sluice.config.ts");
+    const sluice = createTestClient({ answer: () => "A summary.", config });
+    await sluice.submitBatch([aJob("a"), { ...aJob("b"), model: "classify" }]);
+    await sluice.run();
+    expect(sluice.asked.map(({ model, target }) => `${model}@${target}`).toSorted()).toEqual([
+      "classify@us-west-2",
+      "fast-text@us-west-2",
+    ]);
+    expect(targetsOf(checkConfig(config)).map(({ target }) => target.quotaGroup)).toEqual([
+      "nova-west",
+      undefined,
+      "nova-west",
+    ]);
+  });
+});
+
+function aJob(jobId: string): JobOf<"converse"> {
+  return {
+    jobId,
+    model: "fast-text",
+    op: "converse",
+    lane: "bulk",
+    params: { messages: [{ role: "user", content: [{ text: "Say hello to Ada." }] }] },
+  };
+}
 
 function models() {
   const west = {
