@@ -158,7 +158,7 @@ const laneOf = (lane: Lane) =>
     })
     .prefault({});
 
-const bucket = z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be a bucket's bare name");
+const bucket = z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be a bucket's bare name, like my-prompts");
 
 const queueUrl = z
   .string()
@@ -209,11 +209,16 @@ function phrase(issue: z.core.$ZodRawIssue): string | undefined {
       : `must be ${article(issue.expected)}`;
   }
   if (issue.code === "too_small") {
-    if (issue.origin === "array") return "must not be empty; leave it out instead";
+    if (issue.origin === "array" || issue.origin === "string") return "must not be empty; leave it out instead";
     return `must be ${issue.inclusive === false ? "above" : "at least"} ${issue.minimum}; raise it`;
   }
   if (issue.code === "too_big") return `must be at most ${issue.maximum}; lower it`;
-  if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`;
+  if (issue.code === "invalid_value") {
+    const [only, ...others] = issue.values;
+    return others.length === 0
+      ? `must be ${String(only)}; else remove it`
+      : `must be one of ${issue.values.join(", ")}`;
+  }
   return undefined;
 }
 

@@ -199,7 +199,7 @@ const refused: [says: string, input: unknown, problem: string][] = [
   [
     "a bucket by its URL",
     { ...calm, paramsRef: { buckets: ["s3://in-box"] } },
-    "paramsRef.buckets.0: must be a bucket's bare name",
+    "paramsRef.buckets.0: must be a bucket's bare name, like my-prompts",
   ],
   ...["arn:aws:sqs:us-west-2:123456789012:done", "https://sqs.us-west-2.amazonaws.com/123456789012/done.fifo"].map(
     (url): [string, unknown, string] => [

@@ -5,6 +5,7 @@ import { join } from "node:path";
 
 import { lanes } from "../../lib/core/lane.ts";
 import { Fault } from "../../lib/terminal/fault.ts";
+import type { Options } from "./options.ts";
 
 /** @throws Fault */
 export function needReadable(file: string): void {
@@ -34,6 +35,12 @@ export function needDirectory(directory: string, remedy: string): void {
   } catch (error) {
     throw new Fault(`${directory} cannot be written as a directory (${codeOf(error)}); ${remedy}`);
   }
+}
+
+export function directoryRemedy({ dataDirectory }: Pick<Options, "dataDirectory">): string {
+  return dataDirectory === undefined
+    ? "it is for logs; name another directory with --data DIR"
+    : "give --data another one";
 }
 
 export function logFile(directory: string, lane: string): string {

@@ -9,7 +9,7 @@ import { lanes } from "../../lib/core/lane.ts";
 import type { Reply } from "../../lib/core/reply.ts";
 import config from "../sluice.config.ts";
 import { Fault } from "../../lib/terminal/fault.ts";
-import { needDirectory, openReplies } from "./files.ts";
+import { directoryRemedy, needDirectory, openReplies } from "./files.ts";
 import { readInput } from "./input.ts";
 import type { Input } from "./input.ts";
 import type { Options } from "./options.ts";
@@ -145,12 +145,6 @@ function killOnSignal(service: Service, tell: (text: string) => void): void {
         tell(killed ? "one worker was killed; its jobs come again within 35 s" : "no worker is busy");
     });
   });
-}
-
-function directoryRemedy({ dataDirectory }: Options): string {
-  return dataDirectory === undefined
-    ? "it is for logs; name another directory with --data DIR"
-    : "give --data another one";
 }
 
 /** The first signal, or the time that is up, ends the run in order; a second signal ends the process at once. */

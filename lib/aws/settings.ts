@@ -70,7 +70,8 @@ export function storeSettingsOf(env: Environment): StoreSettings {
 /** @throws Error that names the variable, when one is missing or unreadable. */
 export function workerSettingsOf(env: Environment): WorkerSettings {
   const lane = need(env, "SLUICE_LANE");
-  if (!isLane(lane)) throw new Error(`SLUICE_LANE is none of ${lanes.join(", ")}`);
+  if (!isLane(lane))
+    throw new Error(`SLUICE_LANE is none of ${lanes.join(", ")}; the stack sets it on the function: deploy it again`);
   return {
     ...storeSettingsOf(env),
     lane,
@@ -85,7 +86,8 @@ export function workerSettingsOf(env: Environment): WorkerSettings {
  */
 export function deadLetterSettingsOf(env: Environment, queueArn: string): WorkerSettings {
   const lane = lanes.find((each) => nameIn(env[deadLettersVariable(each)], "/") === nameIn(queueArn, ":"));
-  if (lane === undefined) throw new Error("a message came by a queue that is no lane's dead-letter queue");
+  if (lane === undefined)
+    throw new Error(`${queueArn} is no lane's dead-letter queue; remove its event source mapping to this function`);
   return workerSettingsOf({ ...env, SLUICE_LANE: lane, SLUICE_QUEUE_URL: env[deadLettersVariable(lane)] });
 }
 
@@ -96,6 +98,7 @@ function nameIn(place: string | undefined, separator: "/" | ":"): string | undef
 
 function need(env: Environment, name: string): string {
   const value = env[name];
-  if (value === undefined || value === "") throw new Error(`${name} is not set; the stack sets it on the function`);
+  if (value === undefined || value === "")
+    throw new Error(`${name} is not set; the stack sets it on the function: deploy it again`);
   return value;
 }

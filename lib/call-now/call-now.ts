@@ -183,7 +183,10 @@ function envelopeOf(job: { readonly jobId: string }, config: Config): Envelope {
     throw refuse(faultOf("replyTo", "is for messages; whoever calls has the reply in hand"));
   const { lane = "rt" } = envelope;
   const planned = plan({ ...envelope, lane }, config);
+  const known = Object.keys(config.models).join(", ");
   if (planned.kind === "unknown-model")
-    throw refuse(faultOf("model", `or fallback names ${planned.name}, which the config does not have`));
+    throw refuse(
+      faultOf("model", `or fallback names ${planned.name}, which the config does not have; known: ${known}`),
+    );
   return { ...envelope, lane };
 }

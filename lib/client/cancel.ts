@@ -43,7 +43,7 @@ export async function cancel<O extends Op>(
     }
   }
   throw new Error(
-    `job ${jobId} could not be cancelled: its row changed under ${roundsMax} tries, or a newer version wrote it`,
+    `job ${jobId} could not be cancelled: its row changed under ${roundsMax} tries, or a newer version wrote it; try once more, with the deployed version's client`,
   );
 }
 

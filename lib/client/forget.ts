@@ -32,6 +32,6 @@ export async function forget(
     if (written.kind === "stored") return { kind: "forgotten" };
   }
   throw new Error(
-    `job ${jobId} could not be forgotten: its row changed under ${roundsMax} tries, or a newer version wrote it`,
+    `job ${jobId} could not be forgotten: its row changed under ${roundsMax} tries, or a newer version wrote it; try once more, with the deployed version's client`,
   );
 }

@@ -3,6 +3,9 @@ import { faultOf } from "../core/envelope.ts";
 import { jsonLevelsMax } from "../core/json.ts";
 import type { Json } from "../core/json.ts";
 
+/** Of a path in a fault: what lies two hundred levels deep is found by its beginning. Characters. */
+const pathLengthMax = 120;
+
 /**
  * A value as JSON carries it: bytes become base64, as in Bedrock's own JSON, and what is undefined goes. JSON.stringify
  * would quietly turn NaN into null and a Map, or a promise that nobody awaited, into {}: what JSON cannot carry is told in
@@ -10,11 +13,13 @@ import type { Json } from "../core/json.ts";
  */
 export function toJson(value: unknown, faults: Fault[], field = "", depth = 0): Json {
   const refuse = (what: string): null => {
-    faults.push(faultOf(field, what));
+    faults.push(faultOf(field.length > pathLengthMax ? `${field.slice(0, pathLengthMax)}…` : field, what));
     return null;
   };
   if (depth > jsonLevelsMax)
-    return refuse(`lies more than ${jsonLevelsMax} levels deep; does something contain itself?`);
+    return refuse(
+      `lies more than ${jsonLevelsMax} levels deep, perhaps because something contains itself; make it flatter`,
+    );
   switch (typeof value) {
     case "string":
     case "boolean":

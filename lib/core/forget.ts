@@ -20,7 +20,9 @@ export type Forgetting =
 export function forgetting(reply: string, nowMs: number): Forgetting {
   const stored = parseJson(reply);
   if (!isObject(stored))
-    throw new Error("the stored reply is no JSON object, so that nobody can tell what is left of it");
+    throw new Error(
+      "the stored reply is no JSON object, so that nobody can tell what is left of it; delete the job's row yourself",
+    );
   if (stored["forgottenAtMs"] !== undefined) return { kind: "forgotten" };
   const { jobId, ok, status, error, meta, outputRef } = stored;
   const left = { jobId, ok, status, error, meta, metadata: {}, forgottenAtMs: nowMs };

@@ -51,9 +51,9 @@ export function testModels(
   const making = new Set<Promise<void>>();
   let thrown: { readonly error: unknown } | undefined;
 
-  async function answered(one: Asked): Promise<TestAnswer> {
+  async function answered(one: Asked): Promise<Answered> {
     try {
-      return await answer(one);
+      return readable(await answer(one));
     } catch (error) {
       if (error instanceof ModelError) return error;
       thrown ??= { error };
@@ -92,15 +92,21 @@ export function testModels(
   };
 }
 
-function modelAnswer({ op, step, params }: ModelRequest, answer: TestAnswer, latencyMs: number): ModelAnswer {
+type Answered = string | JsonObject | ModelError;
+
+function readable(answer: TestAnswer): Answered {
+  if (typeof answer === "string" || answer instanceof ModelError) return answer;
+  if (isObject(answer) && isJson(answer)) return answer;
+  throw new TypeError("answer gave what no model answers; give text, an object of JSON, or a ModelError");
+}
+
+function modelAnswer({ op, step, params }: ModelRequest, answer: Answered, latencyMs: number): ModelAnswer {
   if (answer instanceof ModelError) {
     const { name, message, status, retryAfterS } = answer;
     const headers = retryAfterS === undefined ? {} : { headers: { "retry-after": String(retryAfterS) } };
     return { kind: "failed", error: { name, message, status, ...headers }, usage: noUsage };
   }
   const output = typeof answer === "string" ? said(answer) : answer;
-  if (!isObject(output) || !isJson(output))
-    throw new TypeError("answer gave what no model answers: give text, or an object of JSON");
   const stopReason = output["stopReason"] ?? output["stop_reason"];
   return {
     kind: "answered",

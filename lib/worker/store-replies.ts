@@ -57,7 +57,14 @@ async function guarded(store: ReplyStore, message: SqsRecord): Promise<boolean> 
 async function storeOne(store: ReplyStore, message: SqsRecord): Promise<boolean> {
   const { body, messageId } = message;
   const read = readUnstored(body);
-  if (read.kind === "fault") return park(store, body, { messageId }, "not_a_reply", `${read.field}: cannot be read`);
+  if (read.kind === "fault")
+    return park(
+      store,
+      body,
+      { messageId },
+      "not_a_reply",
+      `${read.field}: cannot be read; only the functions of this stack may send to the replies queue`,
+    );
 
   const { unstored } = read;
   const { jobId, lane } = unstored;
@@ -71,7 +78,8 @@ async function storeOne(store: ReplyStore, message: SqsRecord): Promise<boolean>
       // The reply that stands is the one to be told.
       return tell(store, stored.row, unstored, tags);
     case "conflict": {
-      const detail = "jobId: a job with this id and other content took the row meanwhile";
+      const detail =
+        "jobId: a job with this id and other content took the row meanwhile; send this one under an id of its own";
       return park(store, body, tags, "job_id_reused", detail);
     }
     case "again":

@@ -63,6 +63,6 @@ describe("a value on its way into a message", () => {
   });
 
   test("what contains itself is refused", () => {
-    expect(read(looped).faults[0]?.message).toContain("contain itself");
+    expect(read(looped).faults[0]?.message).toContain("contains itself");
   });
 });
