@@ -19,7 +19,7 @@ export default defineConfig({
     // Many tests wait for an engine or a process: one more than the cores of a small machine keeps it busy.
     maxWorkers: Math.max(3, availableParallelism()),
     // A loaded machine is slow, not wrong.
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     env: { CDK_VALIDATION: "false" },
     globalSetup: "test/own-tmpdir.ts",
     setupFiles: "test/setup.ts",

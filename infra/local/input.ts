@@ -39,7 +39,12 @@ export async function readInput(options: Options, config: Config, tell: (text: s
   const { file } = options;
   if (file === undefined) {
     const samples = firstSamples(Date.now());
-    return { work: workOf(samples), script: script ?? firstScript, samples, linesRefused: () => 0 };
+    return {
+      work: { ...workOf(samples), jobs: jobsFromNow() },
+      script: script ?? firstScript,
+      samples,
+      linesRefused: () => 0,
+    };
   }
 
   needReadable(file);
@@ -98,13 +103,16 @@ function unknownIn({ model, fallback = "default", lane = "bg" }: Job, config: Co
   );
 }
 
-function workOf(samples: readonly Sample[]): Work {
-  const jobs = (kind: "job" | "again" | "cancelled") =>
-    samples.flatMap((sample) => (sample.kind === kind ? [sample.job] : []));
+/** Their deadlines count from when they are sent: a machine may take its time to start. */
+function* jobsFromNow(): Generator<Job> {
+  for (const sample of firstSamples(Date.now())) if (sample.kind === "job") yield sample.job;
+}
+
+function workOf(samples: readonly Sample[]): Omit<Work, "jobs"> {
+  const jobs = (kind: "again" | "cancelled") => samples.flatMap((sample) => (sample.kind === kind ? [sample.job] : []));
   return {
     cancelled: jobs("cancelled"),
     bodies: samples.filter((sample) => sample.kind === "body"),
-    jobs: jobs("job"),
     again: jobs("again"),
   };
 }

@@ -12,7 +12,7 @@ const loopback = "0100007F";
 const folder = temporaryFolder("files");
 const file = (name: string, lines: readonly unknown[]) => write(folder, name, lines);
 
-describe.concurrent("npm start", { timeout: 60_000 }, () => {
+describe.concurrent("npm start", { timeout: 120_000 }, () => {
   test("answers each sample once, with everything returned, on loopback alone, and leaves no process", async ({
     expect,
     onTestFinished,
