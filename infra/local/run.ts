@@ -11,6 +11,7 @@ import type { JobRow } from "../../lib/core/claim.ts";
 import type { Lane } from "../../lib/core/lane.ts";
 import { leaseGraceMs, leaseMs } from "../../lib/core/limits.ts";
 import type { JobTable } from "../../lib/ports.ts";
+import { replyIn } from "../../lib/core/reply.ts";
 import type { Reply } from "../../lib/core/reply.ts";
 import { leasesOut, messagesInLanes, messagesParked, reasonsParked } from "./leftovers.ts";
 import { outputOf, queueUrl } from "./service.ts";
@@ -164,11 +165,11 @@ async function hear(
     const open: JobRow[] = [];
     try {
       for (const row of await jobs.readMany(tally.open)) {
-        if (row.reply === undefined) {
+        const reply = replyIn(row);
+        if (reply === undefined) {
           open.push(row);
           continue;
         }
-        const reply: Reply = JSON.parse(row.reply);
         tally.take(reply);
         watch.replied(reply, Date.now() - startedAtMs);
       }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 
 import type { JobRow } from "../core/claim.ts";
+import { replyIn } from "../core/reply.ts";
 import { plain } from "../terminal/width.ts";
 import { counted, laid, when } from "../terminal/words.ts";
 import type { Cli } from "./cli.ts";
@@ -9,7 +10,6 @@ import { whyText } from "./jobs.ts";
 import { lookAround } from "./look.ts";
 import { exitCodes } from "./run.ts";
 import type { Run } from "./run.ts";
-import { readReply } from "./read-reply.ts";
 import { timelineOf } from "./timeline.ts";
 
 interface JobOptions {
@@ -46,7 +46,7 @@ async function job(cli: Cli, jobId: string, { output = false }: JobOptions): Pro
     return exitCodes.ok;
   }
   const nowMs = cli.nowMs();
-  const reply = readReply(row);
+  const reply = replyIn(row);
   cli.lines([
     `${cli.bold(jobId)}  ${standing === undefined ? cli.paint(reply?.ok === true ? "green" : "red", reply?.status ?? "") : standing.doing}`,
     ...(standing === undefined ? [] : labelled(cli, "why", whyText(standing, nowMs))),
@@ -86,7 +86,7 @@ function labelled(cli: Cli, label: string, text: string): readonly string[] {
 
 /** What it has used up so far. */
 function factLines(cli: Cli, row: JobRow): readonly string[] {
-  const meta = readReply(row)?.meta;
+  const meta = replyIn(row)?.meta;
   const { requests, requeues, releases, fence, usage, leaseWaitMs, providerMs, sleptMs } = row;
   const { inputTokens, outputTokens } = meta?.usage ?? usage;
   const steps = meta?.steps ?? [];
@@ -115,7 +115,7 @@ function factLines(cli: Cli, row: JobRow): readonly string[] {
 }
 
 function shownReply(row: JobRow, output: boolean): unknown {
-  const reply = readReply(row);
+  const reply = replyIn(row);
   if (reply === undefined || output) return reply;
   const { metadata: _metadata, ...rest } = reply;
   const { output: _output, ...shown } = { output: undefined, ...rest };

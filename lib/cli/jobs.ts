@@ -3,7 +3,7 @@ import type { Command } from "commander";
 
 import type { JobRow } from "../core/claim.ts";
 import type { Depth, JobView } from "../core/overview.ts";
-import { isReplyStatus } from "../core/reply.ts";
+import { isReplyStatus, replyIn, replyStatuses } from "../core/reply.ts";
 import type { Reply, ReplyStatus } from "../core/reply.ts";
 import { Fault } from "../terminal/fault.ts";
 import { plain } from "../terminal/width.ts";
@@ -14,7 +14,6 @@ import { lookAtAll } from "./look.ts";
 import { exitCodes } from "./run.ts";
 import type { Run } from "./run.ts";
 import { wholeFrom1 } from "./numbers.ts";
-import { readReply } from "./read-reply.ts";
 
 interface JobsOptions {
   readonly open?: boolean;
@@ -34,9 +33,7 @@ export function addJobs(program: Command, run: Run): void {
     .description("Open jobs and why each waits, the oldest first; or those that ended in a way.")
     .option("--open", "without a reply (the default)")
     .option("--failed", "for --status failed")
-    .addOption(
-      new Option("--status <status>", "that ended so").choices(["succeeded", "failed", "cancelled", "expired"]),
-    )
+    .addOption(new Option("--status <status>", "that ended so").choices(replyStatuses))
     .option("--limit <n>", "at most so many", wholeFrom1, 50)
     .addHelpText("after", ending(json, ["jobs", "jobs --failed --limit 200", "jobs --status expired --json"]));
   command.action((options: JobsOptions) => run(command, (cli) => jobs(cli, options)));
@@ -141,7 +138,7 @@ async function endedJobs(cli: Cli, status: ReplyStatus, limit: number): Promise<
 }
 
 function endedView(row: JobRow) {
-  const reply = readReply(row);
+  const reply = replyIn(row);
   return reply === undefined
     ? []
     : [{ ...viewOf(reply), ...(row.lane && { lane: row.lane }), endedAtMs: row.stageAtMs }];

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 
 import { allows } from "../core/breaker.ts";
+import { isEndless } from "../core/override.ts";
 import type { LedgerView } from "../core/overview.ts";
 import { when } from "../terminal/words.ts";
 import type { Cli } from "./cli.ts";
@@ -76,9 +77,8 @@ function nowText({ isOut, paused, override }: LedgerView, nowMs: number): string
   ].join("; ");
 }
 
-/** The year 5138 is nobody's plan. */
 export function endText(untilMs: number, nowMs: number): string {
-  return untilMs - nowMs > 10 * 365 * 86_400_000 ? "until it is resumed" : `ends ${when(untilMs, nowMs)}`;
+  return isEndless(untilMs, nowMs) ? "until it is resumed" : `ends ${when(untilMs, nowMs)}`;
 }
 
 const leasesJson = `{ atMs, leases: [{ ledger, id, expiresAtMs, hasLapsed, worker, jobIds }] }`;

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 
 import { isLane } from "../core/lane.ts";
+import { foreverMs } from "../core/override.ts";
 import { changeOverride } from "../operate/set-override.ts";
 import { Fault } from "../terminal/fault.ts";
 import type { Cli } from "./cli.ts";
@@ -16,8 +17,6 @@ interface PauseOptions {
   readonly until?: number;
 }
 
-/** A pause without an end. The year 5138 is the latest that a reader of the table takes for a time in ms. */
-const foreverMs = 99_999_999_999_999;
 const json = "{ name, override }, what stands now";
 const nameText = "a lane (rt, bg, bulk), or a target as npx sluice targets names it";
 

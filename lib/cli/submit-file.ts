@@ -7,9 +7,9 @@ import type { JobRow } from "../core/claim.ts";
 import { readBody } from "../core/feeds.ts";
 import { contentOf } from "../core/job.ts";
 import type { Lane } from "../core/lane.ts";
+import { replyIn } from "../core/reply.ts";
 import type { Reply } from "../core/reply.ts";
 import type { Clock, JobTable } from "../ports.ts";
-import { readReply } from "./read-reply.ts";
 import type { Sums } from "./sums.ts";
 
 /** Told while it runs. */
@@ -113,7 +113,7 @@ async function hearRow(row: JobRow, { sums, hearing }: Sender, before: boolean):
     hearing.refused(`${jobId}: ${why}`);
     return;
   }
-  const reply = readReply(row);
+  const reply = replyIn(row);
   if (reply === undefined) return sums.seenOpen(row);
   sums.take(reply, before);
   await hearing.replied(reply, before);

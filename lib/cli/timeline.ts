@@ -1,9 +1,9 @@
 import type { JobRow } from "../core/claim.ts";
 import { crashesOf } from "../core/claim.ts";
+import { replyIn } from "../core/reply.ts";
 import type { Reply } from "../core/reply.ts";
 import type { Standing } from "../core/why-open.ts";
 import { counted } from "../terminal/words.ts";
-import { readReply } from "./read-reply.ts";
 
 export interface Moment {
   readonly atMs: number;
@@ -13,7 +13,7 @@ export interface Moment {
 /** The life of a job as its row tells it, from the queue to the reply, or to what comes next. */
 export function timelineOf(row: JobRow, standing?: Pick<Standing, "why" | "untilMs">): readonly Moment[] {
   const { enqueuedAtMs, startedAtMs, releasedAtMs, stageAtMs, stage, lane, deadlineAtMs } = row;
-  const reply = readReply(row);
+  const reply = replyIn(row);
   return [
     ...at(enqueuedAtMs, `queued${lane === undefined ? "" : ` in ${lane}`}`),
     ...at(releasedAtMs, `released by workers that do not know its model, ${counted(row.releases, "time")}`),

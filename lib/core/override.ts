@@ -19,6 +19,16 @@ export interface LaneOverride {
   readonly budgetUsd?: number;
 }
 
+/** A pause without an end: it stands until somebody resumes. The year 5138 is the latest that a reader of the table takes for a time. */
+export const foreverMs = 99_999_999_999_999;
+
+const plannedMsMax = 10 * 365 * 86_400_000;
+
+/** Whether a pause stands until it is taken back: later than this is no end that somebody meant. */
+export function isEndless(untilMs: number, nowMs: number): boolean {
+  return untilMs - nowMs > plannedMsMax;
+}
+
 /** Steps `model@target`, or models for all their targets, in the order in which they are tried; the others follow. */
 export interface ModelOverride {
   readonly chain?: readonly string[];

@@ -33,7 +33,7 @@ export function replyTtlS(nowMs: number, ttlDays: number): number {
   return Math.ceil(nowMs / 1_000) + ttlDays * 86_400;
 }
 
-const replyStatuses = ["succeeded", "failed", "cancelled", "expired"] as const;
+export const replyStatuses = ["succeeded", "failed", "cancelled", "expired"] as const;
 
 export type ReplyStatus = (typeof replyStatuses)[number];
 
@@ -177,6 +177,13 @@ const expiredError: ReplyError = {
   message: "The job's deadline passed before it had an answer. Send it under another jobId with a later deadlineAt.",
   retryable: true,
 };
+
+/** The reply in a job's row, which a worker has written. */
+export function replyIn({ reply: text }: { readonly reply?: string }): Reply | undefined {
+  if (text === undefined) return undefined;
+  const reply: Reply = JSON.parse(text);
+  return reply;
+}
 
 /** Whether a stored reply has this code; a text that cannot be read has none. */
 export function hasCode(reply: string | undefined, code: ReplyCode): boolean {

@@ -3,9 +3,6 @@ import { readOverrides } from "../core/override.ts";
 import type { LaneOverride, LedgerOverride, OverrideAsk, Overrides } from "../core/override.ts";
 import type { LeaseTable } from "../ports.ts";
 
-/** A pause without an end: it stands until somebody resumes. The year 5138 is what a table's reader still takes for a time. */
-export const foreverMs = 99_999_999_999_999;
-
 type Leases = Pick<LeaseTable, "readBoard" | "setOverride">;
 
 /**

@@ -2,7 +2,7 @@ import type { Doing } from "../core/why-open.ts";
 import { doings } from "./jobs.ts";
 import { markup } from "./markup.ts";
 import type { Markup } from "./markup.ts";
-import { span } from "./words.ts";
+import { exact, span } from "./words.ts";
 
 /** Something that a worker said of a job: `kind` as in the log, `facts` whatever it said beside it, never content. */
 export interface Heard {
@@ -72,11 +72,6 @@ function saidOf({ doing, stage }: Phase): string {
   if (doing === "ended") return stage;
   const attempt = /^attempt=(.*)$/.exec(stage)?.[1];
   return attempt === undefined ? doings[doing] : `${doings[doing]}, attempt ${attempt}`;
-}
-
-/** Of a short life tenths of a second count. */
-function exact(ms: number): string {
-  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms);
 }
 
 function item({ atMs, kind, facts }: Heard, firstMs: number): Markup {

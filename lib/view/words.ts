@@ -1,3 +1,4 @@
+import { isEndless } from "../core/override.ts";
 import { markup } from "./markup.ts";
 import type { Markup } from "./markup.ts";
 
@@ -15,17 +16,19 @@ export function span(ms: number): string {
   return units(rounded, dayMs, "d", hourMs, "h");
 }
 
+/** Of less than a minute tenths of a second count: `4.2 s`, else as `span`. */
+export function exact(ms: number): string {
+  return ms < minuteMs ? `${(ms / secondMs).toFixed(1)} s` : span(ms);
+}
+
 function units(ms: number, bigMs: number, big: string, smallMs: number, small: string): string {
   const rest = Math.floor((ms % bigMs) / smallMs);
   return `${Math.floor(ms / bigMs)} ${big}${rest === 0 ? "" : ` ${rest} ${small}`}`;
 }
 
-/** Later than this is no time that somebody meant: a pause that stands until it is taken back. */
-const endlessMs = 10 * 365 * dayMs;
-
 /** How far off a moment is, with the moment itself for whoever points at it. */
 export function moment(atMs: number, nowMs: number): Markup {
-  if (atMs - nowMs > endlessMs) return markup`until resumed`;
+  if (isEndless(atMs, nowMs)) return markup`until resumed`;
   const iso = new Date(atMs).toISOString();
   const said = atMs >= nowMs ? `in ${span(atMs - nowMs)}` : `${span(nowMs - atMs)} ago`;
   return markup`<time datetime="${iso}" title="${iso}">${said}</time>`;
@@ -33,7 +36,7 @@ export function moment(atMs: number, nowMs: number): Markup {
 
 /** `until` a moment: `for 20 s more`. */
 export function forMore(untilMs: number, nowMs: number): Markup {
-  if (untilMs - nowMs > endlessMs) return markup`until resumed`;
+  if (isEndless(untilMs, nowMs)) return markup`until resumed`;
   const iso = new Date(untilMs).toISOString();
   return markup`<time datetime="${iso}" title="${iso}">for ${span(untilMs - nowMs)} more</time>`;
 }

@@ -7,7 +7,9 @@ import { cut, limitOf, raise } from "../../lib/core/limit.ts";
 import {
   boundsUnder,
   availability,
+  foreverMs,
   inOrder,
+  isEndless,
   noOverrides,
   readLaneOverride,
   readLedgerOverride,
@@ -248,3 +250,16 @@ test("a chain's step is a text, whatever is known", () =>
     override: { chain: ["fast-text"] },
     troubles: ["chain names what is not configured"],
   }));
+
+describe("a pause", () => {
+  const tenYearsMs = 10 * 365 * 86_400_000;
+
+  test.each<[says: string, untilMs: number, endless: boolean]>([
+    ["without an end stands until it is taken back", foreverMs, true],
+    ["of more than ten years was meant to have no end", t0 + tenYearsMs + 1, true],
+    ["of ten years ends", t0 + tenYearsMs, false],
+  ])("%s", (_says, untilMs, endless) => expect(isEndless(untilMs, t0)).toBe(endless));
+
+  test("without an end is a time that is understood", () =>
+    expect(readLaneOverride({ pausedUntilMs: foreverMs }).troubles).toEqual([]));
+});

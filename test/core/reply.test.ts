@@ -9,6 +9,7 @@ import {
   metaOfRow,
   noMeta,
   replyCodes,
+  replyIn,
   replyOf,
   replyText,
   replyTtlS,
@@ -239,4 +240,13 @@ describe("a reply by one who did not run the job", () => {
       queueMs: 0,
       totalMs: 0,
     }));
+});
+
+describe("a row's reply", () => {
+  test("is read as it was stored", () => {
+    const reply = replyOf(job, { kind: "cancelled" }, a.meta());
+    expect(replyIn(a.row({ reply: replyText(reply) }))).toEqual(reply);
+  });
+
+  test("is none while the job is open", () => expect(replyIn(a.row({}))).toBeUndefined());
 });

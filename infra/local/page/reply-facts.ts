@@ -1,15 +1,15 @@
 /** What a stored reply tells about its job; never its output. */
 import type { JobRow } from "../../../lib/core/claim.ts";
-import type { Reply } from "../../../lib/core/reply.ts";
-import { span } from "../../../lib/view/words.ts";
+import { replyIn } from "../../../lib/core/reply.ts";
+import { exact } from "../../../lib/view/words.ts";
 
-export function readReplyMeta({ reply }: JobRow): readonly (readonly [name: string, value: string | undefined])[] {
+export function readReplyMeta(row: JobRow): readonly (readonly [name: string, value: string | undefined])[] {
+  const reply = replyIn(row);
   if (reply === undefined) return [];
-  const read: Reply = JSON.parse(reply);
-  const { model, target, totalMs, queueMs, leaseWaitMs, providerMs, sleptMs } = read.meta;
+  const { model, target, totalMs, queueMs, leaseWaitMs, providerMs, sleptMs } = reply.meta;
   return [
-    ["reply", read.ok ? read.status : `${read.status}: ${read.error.code}`],
-    ["message", read.ok ? undefined : read.error.message],
+    ["reply", reply.ok ? reply.status : `${reply.status}: ${reply.error.code}`],
+    ["message", reply.ok ? undefined : reply.error.message],
     ["answered by", target === undefined ? undefined : `${model}@${target}`],
     [
       "time",
@@ -25,5 +25,5 @@ export function readReplyMeta({ reply }: JobRow): readonly (readonly [name: stri
 }
 
 function ms(name: string, value: number): string {
-  return `${name} ${value < 60_000 ? `${(value / 1_000).toFixed(1)} s` : span(value)}`;
+  return `${name} ${exact(value)}`;
 }

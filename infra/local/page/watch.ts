@@ -15,9 +15,10 @@ import { isJobId } from "../../../lib/core/envelope.ts";
 import { readBody } from "../../../lib/core/feeds.ts";
 import { isLane } from "../../../lib/core/lane.ts";
 import { ledgersOf } from "../../../lib/core/ledgers.ts";
+import { foreverMs } from "../../../lib/core/override.ts";
 import type { Overview } from "../../../lib/core/overview.ts";
 import { readOverview } from "../../../lib/operate/read-overview.ts";
-import { changeOverride, foreverMs } from "../../../lib/operate/set-override.ts";
+import { changeOverride } from "../../../lib/operate/set-override.ts";
 import { outputOf, queueUrl } from "../service.ts";
 import type { Service } from "../service.ts";
 
