@@ -38,15 +38,46 @@ const blockMs = 500;
 /** When a whole round of them brought nothing, the next waits longer. */
 const quietMsMax = 5_000;
 
-export async function sendLines(
-  lines: AsyncIterable<JobLine>,
-  file: string,
-  lane: Lane | undefined,
-  sender: Sender,
-): Promise<void> {
+interface Sending {
+  readonly lines: AsyncIterable<JobLine>;
+  /** As it was named, for a person. */
+  readonly file: string;
+  /** For jobs that name none. */
+  readonly lane: Lane | undefined;
+  /** Whether replies are heard too. */
+  readonly waits: boolean;
+  /** Told to let go of what the lines come from, for nobody reads on. */
+  readonly stop: () => void;
+}
+
+/** When one of the two fails the other ends too: nothing is sent, nor waited for, behind an error that was told. */
+export async function sendAndHear(sending: Sending, sender: Sender): Promise<void> {
+  const failed = new AbortController();
+  const signal = AbortSignal.any([sender.signal, failed.signal]);
+  const sent = new AbortController();
+  signal.addEventListener("abort", sending.stop, { once: true });
+  const orStop = async (work: Promise<void>) => {
+    try {
+      await work;
+    } catch (error) {
+      failed.abort();
+      throw error;
+    }
+  };
+  const both = [
+    orStop(sendLines(sending, { ...sender, signal })).finally(() => sent.abort()),
+    ...(sending.waits ? [orStop(hear(sent.signal, { ...sender, signal }))] : []),
+  ];
+  try {
+    for (const end of await Promise.allSettled(both)) if (end.status === "rejected") throw end.reason;
+  } finally {
+    signal.removeEventListener("abort", sending.stop);
+  }
+}
+
+async function sendLines({ lines, file, lane }: Sending, sender: Sender): Promise<void> {
   let block: Job[] = [];
-  for await (const line of lines) {
-    if (sender.signal.aborted) return;
+  for await (const line of untilStopped(lines, sender.signal)) {
     if (line.kind === "fault") {
       sender.sums.linesRefused += 1;
       sender.hearing.refused(`${file}:${line.line}: ${line.fault.message}`);
@@ -58,6 +89,18 @@ export async function sendLines(
     block = [];
   }
   if (!sender.signal.aborted) await sendBlock(block, sender);
+}
+
+/** A source that is let go of breaks off, which is no fault of its own. */
+async function* untilStopped(lines: AsyncIterable<JobLine>, signal: AbortSignal): AsyncGenerator<JobLine, void> {
+  try {
+    for await (const line of lines) {
+      if (signal.aborted) return;
+      yield line;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
 
 /** What the table knows already is not sent again: answered jobs are told, open ones are waited for. */
@@ -120,7 +163,7 @@ async function hearRow(row: JobRow, { sums, hearing }: Sender, before: boolean):
 }
 
 /** Until every job that is open has its reply, or the signal fires; `sent` fires when no more will be sent. */
-export async function hear(sent: AbortSignal, sender: Sender): Promise<void> {
+async function hear(sent: AbortSignal, sender: Sender): Promise<void> {
   const { jobs, clock, sums, hearing, signal } = sender;
   let quietMs = 0;
   let left: string[] = [];

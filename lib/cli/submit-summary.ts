@@ -134,7 +134,9 @@ function unsuccessfulLines({ unsuccessful, open }: Sums): readonly string[] {
   return [
     "",
     open > 0 ? "Did not succeed so far" : "Did not succeed",
-    ...named.map(({ jobId, code, message }) => `  ${jobId.padEnd(widest)}  ${code}  ${plain(message)}`.trimEnd()),
+    ...named.map(({ jobId, code, message }) =>
+      `  ${plain(jobId).padEnd(widest)}  ${code}  ${plain(message)}`.trimEnd(),
+    ),
   ];
 }
 

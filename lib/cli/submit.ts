@@ -1,8 +1,4 @@
 import { closeSync, createReadStream, openSync, statSync } from "node:fs";
-import { once } from "node:events";
-import { createWriteStream } from "node:fs";
-import { finished } from "node:stream/promises";
-import { resolve } from "node:path";
 import { Option } from "commander";
 import type { Command } from "commander";
 
@@ -14,13 +10,15 @@ import { lanes } from "../core/lane.ts";
 import type { Lane } from "../core/lane.ts";
 import type { Reply } from "../core/reply.ts";
 import { Fault } from "../terminal/fault.ts";
+import { plain } from "../terminal/width.ts";
 import type { Cli, Deployment } from "./cli.ts";
 import { ending } from "./help.ts";
 import { interruption } from "./interruption.ts";
 import { outputOf } from "./outputs.ts";
 import { exitCodes } from "./run.ts";
 import type { Run } from "./run.ts";
-import { hear, sendLines } from "./submit-file.ts";
+import { isSameFile, openReplies } from "./replies-file.ts";
+import { sendAndHear } from "./submit-file.ts";
 import type { Hearing } from "./submit-file.ts";
 import { documentOf, progressText, summaryLines } from "./submit-summary.ts";
 import { Sums } from "./sums.ts";
@@ -63,7 +61,7 @@ export function addSubmit(program: Command, run: Run): void {
 
 async function submit(cli: Cli, file: string, { lane, wait = false, replies }: SubmitOptions): Promise<number> {
   needFile(file);
-  if (replies !== undefined && resolve(replies) === resolve(file))
+  if (replies !== undefined && isSameFile(file, replies))
     throw new Fault(`--replies ${replies} would overwrite the jobs; name another file`);
   const deployment = await cli.deployment();
   const config = await cli.config().catch(noConfig);
@@ -76,24 +74,23 @@ async function submit(cli: Cli, file: string, { lane, wait = false, replies }: S
   const hearing: Hearing = {
     refused(what) {
       told += 1;
-      if (told <= refusalsToldMax) cli.screen.tell(what, "yellow");
+      if (told <= refusalsToldMax) cli.screen.tell(plain(what), "yellow");
       if (told === refusalsToldMax) cli.screen.tell("what else is refused is counted, not named");
     },
     async replied(reply: Reply) {
-      if (sink !== undefined && !sink.write(`${JSON.stringify(reply)}\n`)) await once(sink, "drain");
+      await sink?.write(reply);
     },
     progress: () => cli.screen.status(progressText(sums, waits, cli.nowMs(), cli.columns)),
   };
   const sender = { ...sides(deployment), sums, hearing, signal };
-  const sent = new AbortController();
-  const lines = readJobs(file === "-" ? process.stdin : createReadStream(file));
-  const sending = sendLines(lines, file, lane, sender).finally(() => sent.abort());
+  const source = file === "-" ? process.stdin : createReadStream(file);
+  const stop = () => void source.destroy();
   try {
-    await Promise.all([sending, waits ? hear(sent.signal, sender) : undefined]);
+    await sendAndHear({ lines: readJobs(source), file, lane, waits, stop }, sender);
   } finally {
     release();
     cli.screen.clear();
-    if (sink !== undefined) await finished(sink.end());
+    await sink?.close();
   }
 
   const result = { sums, waits, wallMs: cli.nowMs() - startedAtMs, interrupted: signal.aborted, file, replies };
@@ -128,15 +125,5 @@ function needFile(file: string): void {
     closeSync(openSync(file, "r"));
   } catch {
     throw new Fault(`${file} cannot be read; check its rights`);
-  }
-}
-
-/** What the file held is gone: the same command again writes all of it anew. */
-function openReplies(file: string) {
-  try {
-    return createWriteStream(file, { fd: openSync(file, "w") });
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
-    throw new Fault(`--replies ${file} cannot be written (${code}); check its directory`);
   }
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
@@ -28,6 +28,8 @@ const values = {
 writeFileSync(outputs, JSON.stringify({ Sluice: values }));
 const at = (...args: string[]) => [...args, "--outputs", outputs];
 const sent = write(folder, "jobs.jsonl", [job("a")]);
+const linked = join(folder, "replies.jsonl");
+symlinkSync(sent, linked);
 
 describe.concurrent("a command line that is wrong, or cannot be carried out", { timeout: 60_000 }, () => {
   test.each<[says: string, args: readonly string[], code: number, told: string]>([
@@ -41,6 +43,7 @@ describe.concurrent("a command line that is wrong, or cannot be carried out", { 
     ["a time that has passed", at("pause", "bulk", "--until", "2001-01-01T00:00Z"), 2, "--until has passed"],
     ["a file that is not there", at("submit", "nowhere.jsonl"), 2, "nowhere.jsonl is not there; check the path"],
     ["replies over the jobs", at("submit", sent, "--replies", sent), 2, "would overwrite the jobs"],
+    ["replies over the jobs by another name", at("submit", sent, "--replies", linked), 2, "would overwrite the jobs"],
     ["outputs that are not there", ["jobs", "--outputs", "none.json"], 2, "none.json cannot be read (ENOENT)"],
     ["outputs of something else", ["jobs", "--outputs", sent], 2, "holds no outputs of a stack of Sluice"],
     [
