@@ -7,6 +7,7 @@ import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startBedrock } from "../../infra/local/bedrock/server.ts";
 import { dynoxideBinary, startDynalite, startDynoxide, startFauxqs } from "../../infra/local/engines.ts";
 import type { Client, JobOf, ReplyOf } from "../../lib/client/index.ts";
+import { prepare } from "../../lib/client/message.ts";
 import { checkConfig } from "../../lib/config.ts";
 import type { ConfigInput } from "../../lib/config.ts";
 import { failuresMax, firstOpenMs } from "../../lib/core/breaker.ts";
@@ -49,6 +50,17 @@ describe("the recipes' numbers are the code's", () => {
     expect(recipes.replaceAll(/\s+/g, " ")).toContain(says);
     expect(is).toBe(of);
   });
+});
+
+test("what is over 900 KB wants a bucket", () => {
+  const job = (bytes: number) => ({
+    ...aJob("a"),
+    params: { messages: [{ role: "user", content: [{ text: "x".repeat(bytes) }] }] },
+  });
+  expect(recipes).toContain("an object is over 900 KB");
+  expect(prepare(job(899_000), undefined)).toMatchObject({ kind: "ready" });
+  expect(prepare(job(900_000), undefined)).toMatchObject({ kind: "refused" });
+  expect(prepare(job(900_000), "bucket")).toMatchObject({ kind: "ready", upload: { bucket: "bucket" } });
 });
 
 describe("an S3 prefix", async () => {

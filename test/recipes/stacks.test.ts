@@ -1,4 +1,4 @@
-/** The recipe of a map in Step Functions: its stack synthesized, and what it sends run. */
+/** The recipes that are stacks, synthesized; and what the map in Step Functions sends, run. */
 import type { Stack, StackProps } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
 import type { SluiceProps } from "../../infra/sluice-props.ts";
@@ -48,6 +48,37 @@ describe("a map in Step Functions", async () => {
     expect(sluice.announced.map(({ to }) => to)).toEqual(
       tokens.map((token) => ({ kind: "taskToken", token, heartbeatSeconds: 900 })),
     );
+  });
+});
+
+describe("a nightly file's stack", async () => {
+  const { NightlyStack } = await kitchen.load<{
+    readonly NightlyStack: new (scope: object, id: string, props: StackProps & SluiceProps) => Stack;
+  }>(4, "nightly-stack.ts");
+  const { default: config } = await kitchen.load<{ readonly default: ConfigInput }>(4, "budget.ts");
+  // Bundling is the CDK's own affair.
+  const unbundled = app({ "aws:cdk:bundling-stacks": [] });
+  const template = Template.fromStack(new NightlyStack(unbundled, "Nightly", { config, entryOf: smallEntry }));
+
+  test("names the bucket, and when it was due", () => {
+    const { Target, ScheduleExpression, ScheduleExpressionTimezone } = of(
+      template,
+      "EveryNight",
+      "AWS::Scheduler::Schedule",
+    ).properties;
+    expect([ScheduleExpression, ScheduleExpressionTimezone]).toEqual(["cron(15 0 * * ? *)", "Etc/UTC"]);
+    expect(JSON.stringify(Target.Input)).toContain("<aws.scheduler.scheduled-time>");
+  });
+
+  test("has a function that may send, read replies and read the bucket, and knows where", () => {
+    const { Variables } = of(template, "Nightly", "AWS::Lambda::Function").properties.Environment;
+    expect(Object.keys(Variables)).toEqual(
+      expect.arrayContaining(["RT_QUEUE_URL", "BG_QUEUE_URL", "BULK_QUEUE_URL", "JOB_TABLE"]),
+    );
+    const rights = rightsOf(of(template, "NightlyServiceRoleDefaultPolicy", "AWS::IAM::Policy")).join("\n");
+    expect(rights).toMatch(/SendMessage/);
+    expect(rights).toMatch(/BatchGetItem/);
+    expect(rights).toMatch(/GetObject.*"Jobs/);
   });
 });
 
