@@ -26,6 +26,9 @@ const values = {
   repliesBucketName: "replies",
 };
 writeFileSync(outputs, JSON.stringify({ Sluice: values }));
+/** No process has so high a number. */
+const left = join(folder, "local.json");
+writeFileSync(left, JSON.stringify({ pid: 2 ** 30, region: "us-west-2", outputs: values, endpoints: {}, config: {} }));
 const at = (...args: string[]) => [...args, "--outputs", outputs];
 const sent = write(folder, "jobs.jsonl", [job("a")]);
 const linked = join(folder, "replies.jsonl");
@@ -54,6 +57,8 @@ describe.concurrent("a command line that is wrong, or cannot be carried out", { 
     ],
     ["a config that is not there", at("targets", "--config", "none.ts"), 2, "none.ts cannot be read"],
     ["everything parked, without a word", at("parked", "rerun"), 2, "--dry-run shows them"],
+    ["a service on this machine that has ended", ["jobs", "--outputs", left], 2, "start it again with npm start"],
+    ["two places at once", at("jobs", "--local"), 2, "leave out --stack and --outputs, or it"],
     ["nobody who answers", at("job", "a"), 1, "nobody answers"],
   ])("%s", async (_says, args, code, told) => {
     const ended = await run(args, nobody);
