@@ -11,7 +11,7 @@ import { screenOn, widthOf } from "../terminal/screen.ts";
 import type { Screen, Terminal } from "../terminal/screen.ts";
 import { tableLines } from "../terminal/table.ts";
 import type { Column } from "../terminal/table.ts";
-import { cut } from "../terminal/width.ts";
+import { fold } from "../terminal/width.ts";
 import { outputOf } from "./outputs.ts";
 import type { Outputs } from "./outputs.ts";
 import { findPlace } from "./place.ts";
@@ -87,9 +87,11 @@ export class Cli {
     return this.#out.isTTY === true ? widthOf(this.#out) : Infinity;
   }
 
+  /** What is longer than the terminal is wide goes on in the next line. */
   lines(lines: readonly string[]): void {
     const { columns } = this;
-    for (const line of lines) this.#out.write(`${Number.isFinite(columns) ? cut(line, columns) : line}\n`);
+    const folded = lines.flatMap((line) => (Number.isFinite(columns) ? fold(line, columns) : [line]));
+    for (const line of folded) this.#out.write(`${line}\n`);
   }
 
   table(titles: readonly Column[], rows: readonly (readonly string[])[]): void {

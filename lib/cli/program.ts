@@ -64,7 +64,7 @@ export function programOf(run: Run): Command {
   return program;
 }
 
-function inherit(command: Command, parent: Command): void {
-  command.copyInheritedSettings(parent).showHelpAfterError(`See npx sluice ${command.name()} --help`);
-  for (const inner of command.commands) inherit(inner, command);
+function inherit(command: Command, parent: Command, path = command.name()): void {
+  command.copyInheritedSettings(parent).showHelpAfterError(`See npx sluice ${path} --help`);
+  for (const inner of command.commands) inherit(inner, command, `${path} ${inner.name()}`);
 }

@@ -56,6 +56,7 @@ describe.concurrent("a command line that is wrong, or cannot be carried out", { 
       "is in us-west-2, and --region says eu-west-1",
     ],
     ["a config that is not there", at("targets", "--config", "none.ts"), 2, "none.ts cannot be read"],
+    ["an argument that is missing", at("parked", "show"), 2, "See npx sluice parked show --help"],
     ["everything parked, without a word", at("parked", "rerun"), 2, "--dry-run shows them"],
     ["a service on this machine that has ended", ["jobs", "--outputs", left], 2, "start it again with npm start"],
     ["two places at once", at("jobs", "--local"), 2, "leave out --stack and --outputs, or it"],
