@@ -21,6 +21,11 @@ import { openKitchen, recipes } from "./document.ts";
 
 const kitchen = openKitchen();
 
+interface Asking {
+  readonly caller: string;
+  readonly requestId: string;
+}
+
 interface Answer {
   readonly status: number;
   readonly headers?: object;
@@ -124,10 +129,13 @@ describe("an S3 prefix", async () => {
 });
 
 describe("an API with ten seconds", async () => {
-  const { ask, later } = await kitchen.load<{
-    readonly ask: (sluice: Client, requestId: string, text: string) => Promise<Answer>;
-    readonly later: (sluice: Client, requestId: string) => Promise<Answer>;
+  const { ask, idOf, later } = await kitchen.load<{
+    readonly ask: (sluice: Client, asking: Asking, text: string) => Promise<Answer>;
+    readonly idOf: (asking: Asking) => string;
+    readonly later: (sluice: Client, asking: Asking) => Promise<Answer>;
   }>(3, "ask.ts");
+
+  const ada = { caller: "ada", requestId: "r 1" };
 
   test.each<[says: string, answer: () => TestAnswer, latencyMs: number, now: Answer["status"], then: Answer]>([
     ["answers in the response", () => "Hello.", 3_000, 200, { status: 200, body: { text: "Hello." } }],
@@ -161,26 +169,34 @@ describe("an API with ten seconds", async () => {
     ],
   ])("%s", async (_says, answer, latencyMs, now, then) => {
     const sluice = createTestClient({ answer, latencyMs });
-    expect(await ask(sluice, "r-1", "Say hello to Ada.")).toMatchObject({ status: now });
+    expect(await ask(sluice, ada, "Say hello to Ada.")).toMatchObject({ status: now });
     await sluice.run();
-    expect(await later(sluice, "r-1")).toEqual(then);
+    expect(await later(sluice, ada)).toEqual(then);
   });
 
   test("asks no model twice for a caller who tries twice", async () => {
     const sluice = createTestClient({ answer: () => "Hello.", latencyMs: 15_000 });
-    expect(await ask(sluice, "r-1", "Say hello to Ada.")).toMatchObject({
+    expect(await ask(sluice, ada, "Say hello to Ada.")).toMatchObject({
       status: 202,
-      headers: { location: "/answers/r-1" },
+      headers: { location: "/answers/r%201" },
     });
-    expect(await ask(sluice, "r-1", "Say hello to Ada.")).toMatchObject({ status: 200 });
+    expect(await ask(sluice, ada, "Say hello to Ada.")).toMatchObject({ status: 200 });
     await sluice.run();
     expect(sluice.asked).toHaveLength(1);
     expect(sluice.parked).toEqual([]);
   });
 
+  test("gives nobody another caller's answer", async () => {
+    const sluice = createTestClient({ answer: () => "Hello." });
+    await ask(sluice, ada, "Say hello to Ada.");
+    expect(await later(sluice, { ...ada, caller: "eve" })).toMatchObject({ status: 202 });
+  });
+
   test("calls without a queue, and gives up when the time is over", async () => {
     const dynamo = await (dynoxideBinary() === undefined ? startDynalite() : startDynoxide());
-    const rules = [{ when: { jobId: "ask/slow" }, do: { kind: "answer" as const }, latency: 60_000 }];
+    const rules = [
+      { when: { jobId: idOf({ ...ada, requestId: "slow" }) }, do: { kind: "answer" as const }, latency: 60_000 },
+    ];
     const bedrock = await startBedrock({ script: { rules } });
     onTestFinished(async () => {
       vi.unstubAllEnvs();
@@ -196,10 +212,10 @@ describe("an API with ten seconds", async () => {
     };
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
     const { askNow } = await kitchen.load<{
-      readonly askNow: (requestId: string, text: string, patienceMs?: number) => Promise<Answer>;
+      readonly askNow: (asking: Asking, text: string, patienceMs?: number) => Promise<Answer>;
     }>(3, "ask-now.ts");
-    expect(await askNow("quick", "Say hello to Ada.")).toEqual({ status: 200, body: { text: expect.any(String) } });
-    expect(await askNow("slow", "Say hello to Ada.", 1_000)).toEqual({
+    expect(await askNow(ada, "Say hello to Ada.")).toEqual({ status: 200, body: { text: expect.any(String) } });
+    expect(await askNow({ ...ada, requestId: "slow" }, "Say hello to Ada.", 1_000)).toEqual({
       status: 504,
       body: { error: "deadline_exceeded" },
     });
