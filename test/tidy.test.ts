@@ -130,7 +130,7 @@ test("no file is longer than one reads without getting lost", () => {
 describe("nothing is left lying about", () => {
   /** Where a reader, Lambda or a command comes in. */
   const doors =
-    /^(functions\/|infra\/(app|index|package)\.ts|infra\/examples\/app\.ts|infra\/local\/(start|environment-child)\.ts|lib\/(client|call-now|testing)\/index\.ts|lib\/cli\/start\.ts|test\/.*\.test\.ts|test\/.*\.config\.ts|test\/bench\/|test\/browser\/screenshots\.ts|test\/mutants\/run(ner)?\.ts|test\/simulation\/simulate\.ts|test\/deploy\/app\.ts|test\/package\/theirs\/|test\/(setup|own-tmpdir)\.ts|test\/account\/run\.ts|test\/errors\/write\.ts|test\/a\.ts)/;
+    /^(functions\/|infra\/(app|index|package)\.ts|infra\/examples\/app\.ts|infra\/local\/(start|environment-child)\.ts|lib\/(client|call-now|testing)\/index\.ts|lib\/cli\/start\.ts|test\/.*\.test\.ts|test\/.*\.config\.ts|test\/bench\/|test\/browser\/(screenshots|dashboard-picture)\.ts|test\/mutants\/run(ner)?\.ts|test\/simulation\/simulate\.ts|test\/deploy\/app\.ts|test\/package\/theirs\/|test\/(setup|own-tmpdir)\.ts|test\/account\/run\.ts|test\/errors\/write\.ts|test\/a\.ts)/;
   const imported = new Set(sources.flatMap(importsOf).filter(isFile));
 
   test("every file is a door or is imported", () => {

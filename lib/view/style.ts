@@ -130,7 +130,7 @@ const shape = `.sluice{background:var(--ground);color:var(--text);font:14px/1.45
 .sluice table{border-collapse:collapse;width:100%;background:var(--card);border:1px solid var(--edge);border-radius:6px;font-variant-numeric:tabular-nums}
 .sluice th,.sluice td{text-align:left;vertical-align:top;padding:6px 10px;border-top:1px solid var(--edge);font-weight:400;color:var(--text);background:none}
 .sluice thead th,.sluice thead td{border-top:0;color:var(--faint);font-size:12.5px;font-weight:600;white-space:nowrap}
-.sluice tbody th{max-width:30ch;overflow-wrap:anywhere}
+.sluice tbody th{min-width:22ch;max-width:30ch;overflow-wrap:anywhere}
 .sluice td.why{min-width:24ch}
 .sluice td.short{white-space:nowrap}
 .sluice .lane{color:var(--faint);font-size:12.5px}
@@ -166,5 +166,5 @@ const shape = `.sluice{background:var(--ground);color:var(--text);font:14px/1.45
 .sluice .life li{display:flex;gap:12px;padding:4px 0;border-top:1px solid var(--edge)}
 .sluice .life time{flex:0 0 5.5em;text-align:right;color:var(--faint);font-variant-numeric:tabular-nums}
 .sluice .life span{overflow-wrap:anywhere}
-@media(max-width:700px){.sluice table.jobs thead{display:none}.sluice table.jobs,.sluice table.jobs tbody,.sluice table.jobs tr,.sluice table.jobs th,.sluice table.jobs td{display:block;width:100%;max-width:none}.sluice table.jobs tr{border-top:1px solid var(--edge);padding:8px 10px}.sluice table.jobs tr:first-child{border-top:0}.sluice table.jobs th,.sluice table.jobs td{border:0;padding:2px 0;min-width:0}.sluice table.jobs td[data-head]{display:flex;gap:8px}.sluice table.jobs td[data-head]::before{content:attr(data-head);color:var(--faint);flex:0 0 5.5em}.sluice td.why{display:block!important}.sluice td.why::before{display:none}.sluice td.do{text-align:left}.sluice td.short{white-space:normal}.sluice .reasons li{display:block;border-left:3px solid var(--edge);padding-left:8px}.sluice .reasons li>b{display:inline;margin-right:4px}.sluice .reasons li>span:last-child{display:block}}
+@media(max-width:700px){.sluice table.jobs thead{display:none}.sluice table.jobs,.sluice table.jobs tbody,.sluice table.jobs tr,.sluice table.jobs th,.sluice table.jobs td{display:block;width:100%;max-width:none}.sluice table.jobs tr{border-top:1px solid var(--edge);padding:8px 10px}.sluice table.jobs tr:first-child{border-top:0}.sluice table.jobs th,.sluice table.jobs td{border:0;padding:2px 0;min-width:0}.sluice table.jobs tbody th{min-width:0}.sluice table.jobs td[data-head]{display:flex;gap:8px}.sluice table.jobs td[data-head]::before{content:attr(data-head);color:var(--faint);flex:0 0 5.5em}.sluice td.why{display:block!important}.sluice td.why::before{display:none}.sluice td.do{text-align:left}.sluice td.short{white-space:normal}.sluice .reasons li{display:block;border-left:3px solid var(--edge);padding-left:8px}.sluice .reasons li>b{display:inline;margin-right:4px}.sluice .reasons li>span:last-child{display:block}}
 `;

@@ -1,6 +1,8 @@
 /** `npm run screenshots`: pictures of the page for the README, of a run that has one of everything. */
+import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { smallPng } from "./small-png.ts";
 import { busyLimits, busyScript, fillBusy, job, openBrowser, openStage } from "./stage.ts";
 
 const folder = new URL("../../infra/local/page/", import.meta.url).pathname;
@@ -19,14 +21,11 @@ try {
   for (const [name, colorScheme, width] of [
     ["page-light", "light", 1_280],
     ["page-dark", "dark", 1_280],
-    ["page-narrow", "light", 390],
   ] as const) {
     const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 }, deviceScaleFactor: 1 });
     await page.goto(stage.page.url);
     await page.waitForTimeout(1_500);
-    await page.screenshot({ path: `${out}/${name}.png`, fullPage: true });
-    await page.goto(`${stage.page.url}/job?id=digest-monday`);
-    await page.screenshot({ path: `${out}/${name.replace("page", "job")}.png`, fullPage: true });
+    writeFileSync(`${out}/${name}.png`, smallPng(await page.screenshot({ fullPage: true })));
     await page.close();
   }
 } finally {

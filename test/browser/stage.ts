@@ -7,6 +7,7 @@ import { chromium } from "playwright-core";
 import type { Browser } from "playwright-core";
 
 import { createLookout } from "../../infra/local/page/lookout.ts";
+import type { Measured } from "../../infra/local/page/measured.ts";
 import type { Page as LocalPage } from "../../infra/local/page/server.ts";
 import type { Watching } from "../../infra/local/page/watch.ts";
 import { openService, outputOf, queueUrl } from "../../infra/local/service.ts";
@@ -26,6 +27,7 @@ import { a } from "../a.ts";
 export interface Stage {
   readonly service: Service;
   readonly page: LocalPage & { readonly watching: Watching };
+  readonly measured: Measured;
   readonly client: Client;
   readonly jobs: JobTable;
   /** A body as some sender writes it, straight into a queue. */
@@ -56,6 +58,7 @@ export async function openStage(script: ScriptText, limits: Readonly<Record<stri
   return {
     service,
     page,
+    measured: lookout.measured,
     client,
     jobs,
     async sendBody(queue, body, reason) {

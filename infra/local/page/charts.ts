@@ -59,9 +59,11 @@ ${chart({ title: "Attempts by outcome", lines: outcomes, stacked: true })}
 ${chart({ title: "Replies", lines: ends, stacked: true })}</div></section>`;
 }
 
-/** Lines of which each adds up all series that have the same word there. */
+/** Lines of which each adds up all series that have the same word there; by the alphabet, so that colours stay. */
 function summedBy(series: ReturnType<Measured["series"]>, dimension: string): readonly Line[] {
-  return [...Map.groupBy(series, ({ dimensions }) => dimensions[dimension] ?? "")].map(([label, its]) => {
+  const groups = Map.groupBy(series, ({ dimensions }) => dimensions[dimension] ?? "");
+  const named = [...groups].toSorted(([a], [b]) => a.localeCompare(b));
+  return named.map(([label, its]) => {
     const sums = new Map<number, number>();
     for (const { points } of its) for (const { atMs, value } of points) sums.set(atMs, (sums.get(atMs) ?? 0) + value);
     const points = [...sums].map(([atMs, value]) => ({ atMs, value })).toSorted((a, b) => a.atMs - b.atMs);
