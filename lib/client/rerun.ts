@@ -1,36 +1,18 @@
-import type { Message } from "@aws-sdk/client-sqs";
 import type { JobRow } from "../core/claim.ts";
 import type { Envelope, Fault, Read } from "../core/envelope.ts";
 import { faultOf } from "../core/envelope.ts";
 import { readBody, readObject } from "../core/feeds.ts";
-import { isLane } from "../core/lane.ts";
 import type { Lane } from "../core/lane.ts";
 import { nextJobId, rerunOf } from "../core/rerun.ts";
 import type { Clock, JobTable, Objects } from "../ports.ts";
 import { fit } from "./message.ts";
 import type { Outbox } from "./outbox.ts";
+import type { ParkedMessage } from "./parked-queue.ts";
 
 const roundsMax = 5;
 
 /** A message of the parked queue, as far as running it again needs it. */
-export interface Parked {
-  readonly receiptHandle: string;
-  /** Of the message that was parked: copies of it are one. */
-  readonly messageId: string;
-  readonly body: string;
-  readonly lane?: Lane;
-}
-
-/** As SQS hands it out; its attributes must have been asked for. */
-export function parkedOf({ MessageId = "", ReceiptHandle = "", Body = "", MessageAttributes = {} }: Message): Parked {
-  const lane = MessageAttributes["lane"]?.StringValue;
-  return {
-    receiptHandle: ReceiptHandle,
-    messageId: MessageAttributes["messageId"]?.StringValue ?? MessageId,
-    body: Body,
-    ...(isLane(lane) ? { lane } : {}),
-  };
-}
+export type Parked = Pick<ParkedMessage, "receiptHandle" | "messageId" | "body" | "lane">;
 
 /** What running a parked message again needs of the world. */
 export interface RerunOutside {

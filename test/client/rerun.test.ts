@@ -5,7 +5,8 @@ import { startFauxqs } from "../../infra/local/engines.ts";
 import { createObjects } from "../../lib/aws/objects.ts";
 import { createQueue as queueOn } from "../../lib/aws/queue.ts";
 import { createOutbox } from "../../lib/client/outbox.ts";
-import { parkedOf, rerun } from "../../lib/client/rerun.ts";
+import { createParkedQueue } from "../../lib/client/parked-queue.ts";
+import { rerun } from "../../lib/client/rerun.ts";
 import type { Parked, RerunOutside } from "../../lib/client/rerun.ts";
 import { readBody } from "../../lib/core/feeds.ts";
 import { lanes } from "../../lib/core/lane.ts";
@@ -39,9 +40,13 @@ beforeEach(async () => {
 async function park(body: string, facts: { readonly messageId?: string; readonly lane?: Lane } = {}): Promise<Parked> {
   const queue = queueOn(sqs, { queueUrl: "", parkedQueueUrl });
   await queue.park({ messageId: "m-1", lane: "bulk", ...facts, body }, "dead_lettered", "received 200 times");
-  const [message] = await receive(parkedQueueUrl);
+  return await received();
+}
+
+async function received(): Promise<Parked> {
+  const [message] = await createParkedQueue(sqs, parkedQueueUrl).receive(0, 0);
   if (message === undefined) throw new Error("nothing is parked");
-  return parkedOf(message);
+  return message;
 }
 
 async function receive(QueueUrl: string) {
@@ -111,8 +116,7 @@ describe("a parked message that is run again", () => {
     answered();
     for (const facts of [{ lane: "rt" }, {}]) {
       await sqs.send(new SendMessageCommand({ QueueUrl: parkedQueueUrl, MessageBody: bodyOf(facts) }));
-      const [message = {}] = await receive(parkedQueueUrl);
-      await rerun(parkedOf(message), outside());
+      await rerun(await received(), outside());
     }
     expect((await sent()).map(({ lane }) => lane)).toEqual(["rt", "bg"]);
   });

@@ -1,7 +1,4 @@
 /** What the page reads of the running service, and what its buttons do to it. */
-import { ChangeMessageVisibilityCommand, DeleteMessageCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
-import type { Message } from "@aws-sdk/client-sqs";
-
 import { systemClock } from "../../../lib/aws/clock.ts";
 import { createJobTable } from "../../../lib/aws/job-table.ts";
 import { createLeaseTable } from "../../../lib/aws/lease-table.ts";
@@ -9,7 +6,9 @@ import { createObjects } from "../../../lib/aws/objects.ts";
 import { createQueueDepths } from "../../../lib/aws/queue-depths.ts";
 import { cancel } from "../../../lib/client/cancel.ts";
 import { createOutbox } from "../../../lib/client/outbox.ts";
-import { parkedOf, rerun, RerunRefused } from "../../../lib/client/rerun.ts";
+import { createParkedQueue } from "../../../lib/client/parked-queue.ts";
+import type { ParkedMessage } from "../../../lib/client/parked-queue.ts";
+import { rerun, RerunRefused } from "../../../lib/client/rerun.ts";
 import type { JobRow } from "../../../lib/core/claim.ts";
 import { isJobId } from "../../../lib/core/envelope.ts";
 import { readBody } from "../../../lib/core/feeds.ts";
@@ -65,7 +64,7 @@ export function watchService(service: Service): Watching {
   const queues = createQueueDepths(clients.sqs, depthUrls);
   const bucket = outputOf(service, "repliesBucketName");
   const lanes = { rt: queueUrl(service, "rt"), bg: queueUrl(service, "bg"), bulk: queueUrl(service, "bulk") };
-  const QueueUrl = queueUrl(service, "parked");
+  const parkedQueue = createParkedQueue(clients.sqs, queueUrl(service, "parked"));
 
   let reads = 0;
   let last: Promise<Overview> | undefined;
@@ -87,31 +86,16 @@ export function watchService(service: Service): Watching {
       throw new Refusal(`${name} is neither a lane nor a limit of the config; use the button beside it`);
   }
 
-  async function show({ ReceiptHandle }: Message): Promise<void> {
-    await clients.sqs.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout: 0 }));
-  }
-
   /** Whoever looks hides what he sees for a second: it is asked for until it must have come back. */
-  async function take(messageId: string): Promise<Message | undefined> {
+  async function take(messageId: string): Promise<ParkedMessage | undefined> {
     for (const untilMs = Date.now() + takeMsMax; Date.now() < untilMs; await systemClock.sleep(takePollMs)) {
-      const messages = await receive(30);
-      const found = messages.find((message) => parkedOf(message).messageId === messageId);
-      await Promise.all(messages.filter((message) => message !== found).map((message) => show(message)));
+      const messages = await parkedQueue.receive(30, 0);
+      const found = messages.find((message) => message.messageId === messageId);
+      const others = messages.filter((message) => message !== found);
+      await Promise.all(others.map(({ receiptHandle }) => parkedQueue.show(receiptHandle)));
       if (found !== undefined) return found;
     }
     return undefined;
-  }
-
-  async function receive(VisibilityTimeout: number): Promise<readonly Message[]> {
-    const { Messages = [] } = await clients.sqs.send(
-      new ReceiveMessageCommand({
-        QueueUrl,
-        MaxNumberOfMessages: 10,
-        MessageAttributeNames: ["All"],
-        VisibilityTimeout,
-      }),
-    );
-    return Messages;
   }
 
   return {
@@ -128,13 +112,11 @@ export function watchService(service: Service): Watching {
     async parked() {
       if (Date.now() < lookedUntilMs) return looked;
       lookedUntilMs = Date.now() + parkedAgeMsMax;
-      const messages = await receive(1);
-      looked = messages.map((message) => {
-        const { messageId, lane, body } = parkedOf(message);
+      const messages = await parkedQueue.receive(1, 0);
+      looked = messages.map(({ messageId, reason, lane = "", body }) => {
         const read = readBody(body);
         const jobId = read.kind === "envelope" ? read.envelope.jobId : read.kind === "invalid" ? read.jobId : undefined;
-        const reason = message.MessageAttributes?.["reason"]?.StringValue ?? "no reason";
-        return { messageId, reason, lane: lane ?? "", ...(jobId === undefined ? {} : { jobId }) };
+        return { messageId, reason, lane, ...(jobId === undefined ? {} : { jobId }) };
       });
       return looked;
     },
@@ -174,20 +156,19 @@ export function watchService(service: Service): Watching {
       if (found === undefined)
         throw new Refusal("that message is not among the first parked ones now; look at them again");
       try {
-        const { jobId, was, lane } = await rerun(parkedOf(found), {
+        const { jobId, was, lane } = await rerun(found, {
           jobs,
           objects: createObjects(clients.s3, bucket),
           outbox: createOutbox(clients.sqs, clients.s3, lanes),
           clock: systemClock,
-          remove: async (ReceiptHandle) =>
-            void (await clients.sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }))),
+          remove: (receiptHandle) => parkedQueue.remove(receiptHandle),
           bucket,
         });
         freshUntilMs = 0;
         return `Job ${was} runs again as ${jobId} in ${lane}.`;
       } catch (error) {
         if (!(error instanceof RerunRefused)) throw error;
-        await show(found);
+        await parkedQueue.show(found.receiptHandle);
         throw new Refusal(`it cannot be run again, and stays parked: ${error.message}`);
       }
     },
