@@ -34,7 +34,11 @@ type Environment = Record<string, string | undefined>;
  * SDK reads for every client by itself.
  * @throws Fault for what was said wrongly, the SDK's error where CloudFormation does not answer.
  */
-export async function findPlace(options: PlaceOptions, env: Environment = process.env): Promise<Place> {
+export async function findPlace(
+  options: PlaceOptions,
+  env: Environment = process.env,
+  localFiles: readonly string[] = [localFile, join(root, localFile)],
+): Promise<Place> {
   const { local = false } = options;
   const file = options.outputs ?? (options.stack === undefined && !local ? said(env["SLUICE_OUTPUTS"]) : undefined);
   const stack = options.stack ?? (file === undefined && !local ? said(env["SLUICE_STACK"]) : undefined);
@@ -42,15 +46,15 @@ export async function findPlace(options: PlaceOptions, env: Environment = proces
     throw new Fault("--local is a place of its own; leave out --stack and --outputs, or it");
   set(env, { AWS_PROFILE: options.profile, AWS_REGION: options.region, AWS_ENDPOINT_URL: options.endpoint });
 
-  if (local) return placed(localPlace(), "the service on this machine", options, env);
+  if (local) return placed(localPlace(localFiles), "the service on this machine", options, env);
   if (file !== undefined) return placed(outputsIn(file, stack), `the deployment of ${file}`, options, env);
   const { readStack } = await import("./stack.ts");
   const name = stack ?? stackDefault;
   return { name: `the stack ${name}`, outputs: { values: await readStack(name) } };
 }
 
-function localPlace(): Outputs {
-  const found = [localFile, join(root, localFile)].find((file) => existsSync(file));
+function localPlace(files: readonly string[]): Outputs {
+  const found = files.find((file) => existsSync(file));
   if (found === undefined)
     throw new Fault("no service runs on this machine; start it with npm start, and keep it running meanwhile");
   return outputsIn(found);

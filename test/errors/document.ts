@@ -1,4 +1,5 @@
 /** `lib/ERRORS.md`: every error that a person can meet, in the words of the code when it is run. */
+import { cliErrors } from "./cli.ts";
 import { clientErrors } from "./client.ts";
 import { configErrors } from "./config.ts";
 import type { Group } from "./entry.ts";
@@ -23,6 +24,7 @@ const parts: readonly Part[] = [
       "`error.code` of a job that has no output, and `error.message`. `retryable` tells whether the same job under another `jobId` may go better.",
     groups: replyErrors,
   },
+  { title: "The command line", about: "", groups: cliErrors },
   { title: "On one machine", about: "", groups: startErrors },
   { title: "While it runs", about: "", groups: functionErrors },
 ];

@@ -3,8 +3,6 @@
  * text, absent for all that is not provoked.
  */
 export const internal: readonly { readonly at: string; readonly says?: string; readonly why: string }[] = [
-  { at: "lib/cli/", why: "Not in the list yet." },
-  { at: "infra/cost-table.ts", why: "Not in the list yet." },
   {
     at: "lib/aws/",
     why: "Thrown by an adapter, and caught by the worker: the log has the error's class, and the message comes again.",
@@ -21,6 +19,17 @@ export const internal: readonly { readonly at: string; readonly says?: string; r
   },
   { at: "lib/call-now/call-now.ts", says: "is an event about a job", why: "The same." },
   { at: "lib/client/read-jobs.ts", says: "is no job, but an event about one", why: "The same." },
+  { at: "", says: "unknown error", why: "What Node throws at a file has a code, in whatever file of ours." },
+  {
+    at: "lib/cli/submit.ts",
+    says: "cannot be read; check its rights",
+    why: "It takes a file that whoever runs this may not read, and root may read all.",
+  },
+  {
+    at: "lib/cli/read-config.ts",
+    says: "the deployment's config is needed here",
+    why: "A checkout has one; the package alone, in a directory without it, has none.",
+  },
   { at: "lib/core/why-open.ts", why: "Why a job waits is no error." },
   { at: "lib/memory/bedrock-answer.ts", why: "What the stand-in for Bedrock answers." },
   { at: "lib/memory/models.ts", why: "Bedrock's own errors, as the stand-in has them." },
@@ -54,9 +63,7 @@ export const internal: readonly { readonly at: string; readonly says?: string; r
     at: "infra/local/engines.ts",
     why: "An engine that does not start: the machine's trouble, which nothing here can provoke.",
   },
-  { at: "infra/local/environment-child.ts", why: "The bundles are the ones that the synth has just made." },
   { at: "infra/local/event-source-rules.ts", why: "SQS gives every message its ids." },
-  { at: "infra/local/files.ts", says: "unknown error", why: "What Node throws at a file has a code." },
   { at: "infra/local/schedule.ts", why: "The template is this repository's own, and so is the schedule in it." },
   { at: "infra/local/service.ts", says: "the template has no output", why: "The same." },
   { at: "infra/local/stack.ts", why: "The same." },

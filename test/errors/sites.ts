@@ -146,6 +146,15 @@ function note({ node, parents }: Seen, module: Module, code: Code, isError: (nam
       if (messageFields.has(node.key.name)) code.messages.push(placed(node.value));
       return;
     }
+    case "ObjectExpression": {
+      // What went wrong, and what to do, told as two lines.
+      const named = new Map(
+        node.properties.flatMap((each) => (each.type === "Property" ? [[nameOf(each.key), each.value] as const] : [])),
+      );
+      const [what, remedy] = [named.get("what"), named.get("remedy")];
+      if (what !== undefined && remedy !== undefined) code.messages.push(placed(what), placed(remedy));
+      return;
+    }
     case "NewExpression":
       if (node.callee.type === "Identifier" && isError(node.callee.name))
         code.messages.push(...node.arguments.map(placed));
@@ -163,6 +172,10 @@ function note({ node, parents }: Seen, module: Module, code: Code, isError: (nam
     default:
       return;
   }
+}
+
+function nameOf(key: Node): string {
+  return key.type === "Identifier" ? key.name : "";
 }
 
 function nameFunction(node: AnyFunction, parent: Node | undefined, { file }: Module, code: Code): void {

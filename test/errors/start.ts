@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
 
 import { needCredentials } from "../../infra/local/credentials.ts";
 import { directoryRemedy, needDirectory, openReplies } from "../../infra/local/files.ts";
@@ -14,7 +12,7 @@ import repositoryConfig from "../../infra/sluice.config.ts";
 import { checkConfig } from "../../lib/config.ts";
 import { readScript } from "../../lib/memory/bedrock-script.ts";
 import type { Entry, Group } from "./entry.ts";
-import { thrownBy } from "./entry.ts";
+import { inEnvironment, saidOf, thrownBy } from "./entry.ts";
 
 const plain: Options = { json: false, limits: {}, bedrock: "stand-in", environmentsMax: 2, stays: false };
 
@@ -41,17 +39,6 @@ const options: readonly [when: string, args: string, remedy?: string][] = [
   ["", "--port 70000"],
 ];
 
-/** What an act says of files in a directory of its own, which is left out of what it says. */
-async function saidOf(act: (at: (name: string) => string) => unknown): Promise<string> {
-  const directory = mkdtempSync(join(tmpdir(), "sluice-errors-"));
-  try {
-    const message = await thrownBy(() => act((name) => join(directory, name)));
-    return message.replaceAll(`${directory}/`, "").replaceAll(directory, "jobs");
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-}
-
 function written(file: string, text: string): string {
   writeFileSync(file, text);
   return file;
@@ -71,7 +58,7 @@ const files: readonly Entry[] = [
     "`--limit` for a target that the config does not have.",
     () => thrownBy(() => limited(repositoryConfig, { "fast-text@mars": 3 })),
   ],
-  ["", () => withoutCredentials(needCredentials)],
+  ["", () => inEnvironment(poor, () => thrownBy(needCredentials))],
   ["", () => saidOf((at) => input({ scriptFile: written(at("script.json"), "{") }))],
   [
     "One problem a line, as below.",
@@ -79,19 +66,12 @@ const files: readonly Entry[] = [
   ],
 ];
 
-/** What an act throws where the SDK finds none, and asks no network for them. */
-async function withoutCredentials(act: () => Promise<unknown>): Promise<string> {
-  const before = { ...process.env };
-  for (const name of Object.keys(before)) if (name.startsWith("AWS_")) delete process.env[name];
-  const nowhere = { AWS_CONFIG_FILE: "/nowhere", AWS_SHARED_CREDENTIALS_FILE: "/nowhere" };
-  Object.assign(process.env, nowhere, { AWS_EC2_METADATA_DISABLED: "true" });
-  try {
-    return await thrownBy(act);
-  } finally {
-    for (const name of Object.keys(process.env)) if (name.startsWith("AWS_")) delete process.env[name];
-    Object.assign(process.env, before);
-  }
-}
+/** Where the SDK finds none, and asks no network for them. */
+const poor = {
+  AWS_CONFIG_FILE: "/nowhere",
+  AWS_SHARED_CREDENTIALS_FILE: "/nowhere",
+  AWS_EC2_METADATA_DISABLED: "true",
+};
 
 function problemOf(script: unknown): string {
   const read = readScript(script);
