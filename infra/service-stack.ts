@@ -1,11 +1,8 @@
-import { createHash } from "node:crypto";
-import { CfnOutput, RemovalPolicy, Stack } from "aws-cdk-lib";
+import { RemovalPolicy, Stack } from "aws-cdk-lib";
 import type { StackProps } from "aws-cdk-lib";
 import { Table } from "aws-cdk-lib/aws-dynamodb";
 import type { Construct } from "constructs";
-import { checkConfig } from "../lib/config.ts";
-import { lanes } from "../lib/core/lane.ts";
-import { servingOf } from "../lib/core/serving.ts";
+import { addOutputs } from "./outputs.ts";
 import { Sluice } from "./sluice.ts";
 import type { SluiceProps } from "./sluice-props.ts";
 
@@ -27,29 +24,7 @@ export class ServiceStack extends Stack {
       removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
     });
 
-    const { jobQueues, parked, repliesQueue, jobTable, leaseTable, replies, dashboard, alarmTopic } = this.sluice;
-    const output = (name: string, value: string) => new CfnOutput(this, name, { value });
-    for (const lane of lanes) {
-      output(`${lane}QueueUrl`, jobQueues[lane].queue.queueUrl);
-      output(`${lane}QueueArn`, jobQueues[lane].queue.queueArn);
-    }
-    output("parkedQueueUrl", parked.queue.queueUrl);
-    output("parkedQueueArn", parked.queue.queueArn);
-    output("repliesQueueUrl", repliesQueue.queue.queueUrl);
-    output("repliesQueueArn", repliesQueue.queue.queueArn);
-    output("jobTableName", jobTable.table.tableName);
-    output("leaseTableName", leaseTable.table.tableName);
-    output("repliesBucketName", replies.bucket.bucketName);
-    // An operator's command line compares its own copy of the config with it.
-    output(
-      "configHash",
-      createHash("sha256")
-        .update(servingOf(checkConfig(props.config)))
-        .digest("hex")
-        .slice(0, 16),
-    );
-    if (dashboard !== undefined) output("dashboardUrl", dashboard.url);
-    if (alarmTopic !== undefined) output("alarmTopicArn", alarmTopic.topicArn);
+    addOutputs(this.sluice);
   }
 
   private tableNamed(what: keyof NonNullable<SluiceProps["tables"]>, context: string): SluiceProps["tables"] {

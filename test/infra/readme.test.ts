@@ -5,6 +5,7 @@ import { Key } from "aws-cdk-lib/aws-kms";
 import { Topic } from "aws-cdk-lib/aws-sns";
 import { SqsSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { expect, test } from "vitest";
+import { addOutputs } from "../../infra/outputs.ts";
 import { Sluice } from "../../infra/sluice.ts";
 import type { SluiceProps } from "../../infra/sluice-props.ts";
 import { of, rightsOf } from "./one-function.ts";
@@ -23,6 +24,7 @@ test("the README's construct synthesizes, with its grants and its feed", () => {
   runInNewContext(`(function () { ${code} }).call(theirs)`, {
     theirs,
     Sluice: Quick,
+    addOutputs,
     SqsSubscription,
     config: config(),
     key: new Key(theirs, "Key", { enableKeyRotation: true }),
@@ -37,5 +39,7 @@ test("the README's construct synthesizes, with its grants and its feed", () => {
     expect.arrayContaining(["SendMessage", "PutObject", "GetObject", "BatchGetItem", "UpdateItem"]),
   );
   built.resourceCountIs("AWS::SNS::Subscription", 1);
+  const names = Object.keys(built.findOutputs("*"));
+  expect(names).toEqual(expect.arrayContaining(["bgQueueUrl", "jobTableName", "leaseTableName", "configHash"]));
   expect(findings(theirs)).toEqual([]);
 });

@@ -1,0 +1,26 @@
+import { createHash } from "node:crypto";
+import { CfnOutput, Stack } from "aws-cdk-lib";
+import { lanes } from "../lib/core/lane.ts";
+import { servingOf } from "../lib/core/serving.ts";
+import type { Sluice } from "./sluice.ts";
+
+/** The outputs of a stack by which senders and the command line find its Sluice: one of them in a stack. */
+export function addOutputs(sluice: Sluice): void {
+  const { config, jobQueues, parked, repliesQueue, jobTable, leaseTable, replies, dashboard, alarmTopic } = sluice;
+  const output = (name: string, value: string) => new CfnOutput(Stack.of(sluice), name, { value });
+  for (const lane of lanes) {
+    output(`${lane}QueueUrl`, jobQueues[lane].queue.queueUrl);
+    output(`${lane}QueueArn`, jobQueues[lane].queue.queueArn);
+  }
+  output("parkedQueueUrl", parked.queue.queueUrl);
+  output("parkedQueueArn", parked.queue.queueArn);
+  output("repliesQueueUrl", repliesQueue.queue.queueUrl);
+  output("repliesQueueArn", repliesQueue.queue.queueArn);
+  output("jobTableName", jobTable.table.tableName);
+  output("leaseTableName", leaseTable.table.tableName);
+  output("repliesBucketName", replies.bucket.bucketName);
+  // An operator's command line compares its own copy of the config with it.
+  output("configHash", createHash("sha256").update(servingOf(config)).digest("hex").slice(0, 16));
+  if (dashboard !== undefined) output("dashboardUrl", dashboard.url);
+  if (alarmTopic !== undefined) output("alarmTopicArn", alarmTopic.topicArn);
+}
