@@ -20,6 +20,16 @@ function importsOf(file: string): string[] {
     .map((name) => (name.startsWith(".") ? relative(root, join(root, dirname(file), name)) : name));
 }
 
+/** The names by which links find a document's headings. */
+function anchorsOf(document: string): string[] {
+  return [...textOf(document).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
 const isFile = (name: string) => /^(lib|functions|infra|test)\//.test(name);
 
 /** The floors, and what each may stand on. */
@@ -152,6 +162,32 @@ describe("nothing is left lying about", () => {
     const places = (name: string) => [name, `${name}.ts`, `lib/${name}`, `lib/${name}.ts`];
     expect(named.length).toBeGreaterThan(30);
     expect(named.filter((name) => !places(name).some((place) => existsSync(join(root, place))))).toEqual([]);
+  });
+
+  test("every link in the documents leads to a file, and to a heading of it, that are there", () => {
+    const documents = globSync(["*.md", "{lib,infra}/*.md"], { cwd: root });
+    const links = documents.flatMap((document) =>
+      [...textOf(document).matchAll(/\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)/g)].map(
+        ([link, path = "", anchor = ""]) => ({
+          link: `${document}: ${link}`,
+          file: path === "" ? document : join(dirname(document), path),
+          anchor,
+        }),
+      ),
+    );
+    const isThere = (file: string, anchor: string) =>
+      existsSync(join(root, file)) && (anchor === "" || anchorsOf(file).includes(anchor));
+    expect(links.length).toBeGreaterThan(20);
+    expect(links.filter(({ file, anchor }) => !isThere(file, anchor)).map(({ link }) => link)).toEqual([]);
+  });
+
+  test("decisions are numbered without a gap, and each that is named is there", () => {
+    const numbers = [...textOf("lib/DECISIONS.md").matchAll(/^## D-(\d+) /gm)].map(([, number]) => Number(number));
+    expect(numbers).toEqual(numbers.map((_number, place) => place + 1));
+    const named = [...sources, "README.md", "lib/ARCHITECTURE.md", "lib/DECISIONS.md", "infra/OPERATIONS.md"].flatMap(
+      (file) => [...textOf(file).matchAll(/\bD-(\d+)\b/g)].map(([, number]) => Number(number)),
+    );
+    expect(named.filter((number) => !numbers.includes(number))).toEqual([]);
   });
 
   test("no work is put off in a comment", () => {
