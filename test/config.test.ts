@@ -241,6 +241,96 @@ describe("a config is refused, by path and with the remedy, for", () => {
     expect(problems({ ...at({ maxTokens: 0, quotaGroup: 7 }), lanes: { rt: { share: 2 } } })).toHaveLength(3));
 });
 
+/** A config with every setting there is. */
+const whole = {
+  models: {
+    "fast-text": {
+      targets: {
+        "us-west-2": {
+          ...place,
+          modelId: profileArn,
+          baseModelId: place.modelId,
+          destinationRegions: ["us-west-2"],
+          tokensPerMinute: 400_000,
+          requestsPerMinute: 400,
+          burndown: 5,
+          countTokens: true,
+          typicalMs: 3_000,
+          quotaGroup: "nova",
+          price: {
+            inputPerMTok: 1,
+            outputPerMTok: 2,
+            cacheReadPerMTok: 1,
+            cacheWritePerMTok: 1,
+            tierFactors: { priority: 2, flex: 0.5 },
+          },
+          ops: ["converse"],
+          lacks: ["tools"],
+        },
+      },
+      fallback: [{ step: "smart-text", maxTokens: 100, serviceTier: "flex", requireHeadroom: true }],
+      fallbackOn: ["content_filtered"],
+    },
+    "smart-text": smart,
+  },
+  operations: { summarise: { limitMax: 10 } },
+  quotaGroups: { nova: { limitMax: 80 } },
+  global: { limitMax: 200 },
+  lanes: { bulk: { share: 0.5, serviceTier: "flex" } },
+  replies: {
+    ttlDays: 7,
+    inlineBytesMax: 1_000,
+    allow: {
+      sqs: ["https://sqs.us-west-2.amazonaws.com/123456789012/done"],
+      eventBuses: ["default"],
+      sns: ["arn:aws:sns:us-west-2:123456789012:done"],
+      taskTokens: true,
+    },
+  },
+  paramsRef: { buckets: ["prompts"] },
+  logPayloads: false,
+};
+
+/** The value with another in the place of each of its parts, one at a time, and of itself. */
+function* mutilated(value: unknown, by: unknown): Generator<unknown> {
+  yield by;
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, inner] of Object.entries(value))
+    for (const other of mutilated(inner, by))
+      yield Array.isArray(value) ? value.with(Number(key), other) : { ...value, [key]: other };
+}
+
+describe("a config with nonsense anywhere in it is told of in words of our own:", () => {
+  test("the whole is one that may be", () => expect(problems(whole)).toEqual([]));
+
+  test.each<[says: string, nonsense: unknown]>([
+    ["nothing", undefined],
+    ["null", null],
+    ["no text", ""],
+    ["a text", "nonsense"],
+    ["less than nothing", -1],
+    ["nothing at all", 0],
+    ["a part", 1.5],
+    ["more than there is", 1e300],
+    ["no number", Number.NaN],
+    ["no end", Number.POSITIVE_INFINITY],
+    ["a bigint", 7n],
+    ["a switch", false],
+    ["an empty list", []],
+    ["a list", ["", 7]],
+    ["an empty object", {}],
+    ["an object", { "no name": 1, __proto__: null }],
+    ["a function", () => 7],
+    ["a date", new Date(0)],
+  ])("%s", (_says, nonsense) => {
+    const told = [...mutilated(whole, nonsense)].flatMap((input) => problems(input));
+    expect(told.length).toBeGreaterThan(20);
+    expect(
+      told.filter((line) => !/^\S.*?: [a-z]/.test(line) || /expected|received|nvalid|undefined/.test(line)),
+    ).toEqual([]);
+  });
+});
+
 const accepted: [says: string, input: unknown][] = [
   ["an answer as long as the window", at({ maxTokens: 300_000 })],
   [
