@@ -292,7 +292,7 @@ const whole = {
 };
 
 /** The value with another in the place of each of its parts, one at a time, and of itself. */
-function* mutilated(value: unknown, by: unknown): Generator<unknown> {
+function* mutilated(value: unknown, by: unknown): Generator {
   yield by;
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value))
