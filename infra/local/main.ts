@@ -17,7 +17,7 @@ import { screenOn, widthOf } from "../../lib/terminal/screen.ts";
 import type { Page } from "./page/server.ts";
 import type { Service } from "./service.ts";
 import { showOn } from "./show.ts";
-import { laid, seconds } from "../../lib/terminal/words.ts";
+import { columnsMax, laid, seconds } from "../../lib/terminal/words.ts";
 import { isClean, jsonLine, summaryLines, unsuccessfulLines } from "./summary.ts";
 import type { Result } from "./summary.ts";
 import { cut } from "../../lib/terminal/width.ts";
@@ -112,7 +112,7 @@ function print(result: Result, options: Options, directory: string, pageUrl: str
   }
   const { stdout } = process;
   const columns = stdout.isTTY ? widthOf(stdout) : Infinity;
-  const summaryColumns = Math.min(columns, 80);
+  const summaryColumns = Math.min(columns, columnsMax);
   const next = [
     ...(options.stays && pageUrl !== undefined ? [["page", pageUrl] as const] : []),
     ["replies", options.repliesFile ?? "add --replies OUT.jsonl to keep them"],

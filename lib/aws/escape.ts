@@ -1,4 +1,5 @@
 import type { SQSClient } from "@aws-sdk/client-sqs";
+import { parseJson } from "../core/json.ts";
 
 /**
  * JSON with the characters beyond U+FFFF written as escapes: the same value. SQS takes an emoji as it is, the engine that
@@ -21,18 +22,9 @@ export function escapeBodies(sqs: SQSClient): void {
 }
 
 function withEscapes<Input extends object>(input: Input): Input {
-  if ("MessageBody" in input && typeof input.MessageBody === "string" && isJson(input.MessageBody))
+  if ("MessageBody" in input && typeof input.MessageBody === "string" && parseJson(input.MessageBody) !== undefined)
     return { ...input, MessageBody: escaped(input.MessageBody) };
   if ("Entries" in input && Array.isArray(input.Entries))
     return { ...input, Entries: input.Entries.map((entry: object) => withEscapes(entry)) };
   return input;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -8,14 +8,13 @@ import { isObject, parseJson } from "../core/json.ts";
 import type { Json } from "../core/json.ts";
 import { lanes } from "../core/lane.ts";
 import type { Lane } from "../core/lane.ts";
-import { laneLimits, queueVisibilityS } from "../core/limits.ts";
+import { hiddenMessagesMax, laneLimits, queueVisibilityS } from "../core/limits.ts";
 import { sweepIndex } from "../core/sweep.ts";
 import { checked, ok, problem, problemsOr, unknown } from "./finding.ts";
 import type { Finding } from "./finding.ts";
 import { outputOf } from "./outputs.ts";
 import type { Outputs } from "./outputs.ts";
 
-const hiddenMany = 80_000;
 const deployAgain = "deploy the stack again";
 const awsKey = /alias\/aws\/sqs$/;
 
@@ -50,8 +49,10 @@ function checkTable(
   const look = async () => {
     const { Table } = await dynamo.send(new DescribeTableCommand({ TableName: name }));
     const keys = (Table?.KeySchema ?? []).map(({ AttributeName }) => AttributeName);
-    const active = (Table?.GlobalSecondaryIndexes ?? []).flatMap(({ IndexName = "", IndexStatus = "ACTIVE" }) =>
-      IndexStatus === "ACTIVE" ? [IndexName] : [],
+    const active = new Set(
+      (Table?.GlobalSecondaryIndexes ?? []).flatMap(({ IndexName = "", IndexStatus = "ACTIVE" }) =>
+        IndexStatus === "ACTIVE" ? [IndexName] : [],
+      ),
     );
     return problemsOr(check, name, [
       ...(Table?.TableStatus === "ACTIVE"
@@ -67,7 +68,7 @@ function checkTable(
             ),
           ]),
       ...indexes
-        .filter((index) => !active.includes(index))
+        .filter((index) => !active.has(index))
         .map((index) =>
           problem(check, `the index ${index} is not there, or not active: nothing is swept`, deployAgain),
         ),
@@ -98,7 +99,7 @@ function checkQueue(
     const hidden = Number(seen["ApproximateNumberOfMessagesNotVisible"] ?? 0);
     const found = problemsOr(check, `${seen["ApproximateNumberOfMessages"] ?? "?"} waiting, ${hidden} hidden`, [
       ...(name === "parked" || name === "replies" ? [] : laneProblems(check, name, seen)),
-      ...(hidden > hiddenMany
+      ...(hidden > hiddenMessagesMax
         ? [
             problem(
               check,

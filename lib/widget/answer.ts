@@ -9,6 +9,7 @@ import { changeOverride } from "../operate/set-override.ts";
 import type { Clock, JobTable, LeaseTable, QueueDepths } from "../ports.ts";
 import { boundsDefault } from "../view/controls.ts";
 import type { Controls } from "../view/controls.ts";
+import { cancelDone, pauseDone } from "../view/done.ts";
 import { markup, Markup } from "../view/markup.ts";
 import { overviewMarkup } from "../view/overview.ts";
 import { remedyFor } from "../view/remedy.ts";
@@ -91,23 +92,14 @@ function said(text: string): Markup {
 
 async function cancelled(jobId: string, { jobs, clock, config }: Widget): Promise<string> {
   // The client also cancels a job that has yet to come; here it would be a slip of the hand.
-  if ((await jobs.read(jobId)) === undefined) return `Nothing was done: no worker has seen a job ${jobId}.`;
+  if ((await jobs.read(jobId)) === undefined) return cancelDone(jobId, "unseen");
   const { kind } = await cancel(jobId, jobs, clock, config.replies.ttlDays);
-  switch (kind) {
-    case "cancelled":
-      return `Job ${jobId} is cancelled.`;
-    case "asked":
-      return `Job ${jobId} is running: its worker was asked to cancel it, and does within 10 s.`;
-    case "ended":
-      return `Nothing was done: job ${jobId} had ended before.`;
-  }
+  return cancelDone(jobId, kind);
 }
 
 async function paused(kind: "pause" | "resume", name: string, { leases }: Widget): Promise<string> {
   await changeOverride(leases, name, { pausedUntilMs: kind === "pause" ? foreverMs : undefined });
-  return kind === "pause"
-    ? `${name} is paused until it is resumed; workers hear of it within 5 s. What runs there runs on.`
-    : `${name} is resumed; workers hear of it within 5 s.`;
+  return pauseDone(name, kind);
 }
 
 /** The console calls the function, with the rights of whoever clicks, once he has confirmed. */

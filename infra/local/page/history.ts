@@ -1,5 +1,5 @@
 /** What the workers have said of each job, out of their log lines; bounded, and without any content. */
-import { isObject } from "../../../lib/core/json.ts";
+import { isObject, parseJson } from "../../../lib/core/json.ts";
 import type { Heard } from "../../../lib/view/timeline.ts";
 
 export interface Ended {
@@ -79,11 +79,6 @@ function factsOf(line: JsonLine): Heard["facts"] {
 
 /** A line of a log, if it is an object in JSON: what a worker prints otherwise is nothing of ours. */
 export function jsonLine(text: string): JsonLine | undefined {
-  if (!text.startsWith("{")) return undefined;
-  try {
-    const line: unknown = JSON.parse(text);
-    return isObject(line) ? line : undefined;
-  } catch {
-    return undefined;
-  }
+  const line = text.startsWith("{") ? parseJson(text) : undefined;
+  return isObject(line) ? line : undefined;
 }

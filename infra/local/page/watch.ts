@@ -18,6 +18,7 @@ import { foreverMs } from "../../../lib/core/override.ts";
 import type { Overview } from "../../../lib/core/overview.ts";
 import { readOverview } from "../../../lib/operate/read-overview.ts";
 import { changeOverride } from "../../../lib/operate/set-override.ts";
+import { cancelDone, pauseDone } from "../../../lib/view/done.ts";
 import { outputOf, queueUrl } from "../service.ts";
 import type { Service } from "../service.ts";
 
@@ -126,28 +127,21 @@ export function watchService(service: Service): Watching {
       if ((await jobs.read(jobId)) === undefined) throw new Refusal(`no worker has seen a job ${jobId}`);
       const { kind } = await cancel(jobId, jobs, systemClock, config.replies.ttlDays);
       freshUntilMs = 0;
-      switch (kind) {
-        case "cancelled":
-          return `Job ${jobId} is cancelled.`;
-        case "asked":
-          return `Job ${jobId} is running: its worker was asked to cancel it, and does within 10 s.`;
-        case "ended":
-          return `Job ${jobId} had ended before; nothing was done.`;
-      }
+      return cancelDone(jobId, kind);
     },
 
     async pause(name) {
       needName(name);
       await changeOverride(leases, name, { pausedUntilMs: foreverMs });
       freshUntilMs = 0;
-      return `${name} is paused until it is resumed; workers hear of it within 5 s. What runs there runs on.`;
+      return pauseDone(name, "pause");
     },
 
     async resume(name) {
       needName(name);
       await changeOverride(leases, name, { pausedUntilMs: undefined });
       freshUntilMs = 0;
-      return `${name} is resumed; workers hear of it within 5 s.`;
+      return pauseDone(name, "resume");
     },
 
     async rerun(messageId) {
