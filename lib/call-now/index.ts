@@ -17,7 +17,7 @@ export { JobRefused } from "../client/submit.ts";
 export interface CallNowOptions {
   /** The deployment's: its limits bind only where all have the same. */
   readonly config: ConfigInput;
-  /** The stack's output `LeaseTableName`. */
+  /** The stack's output `leaseTableName`. */
   readonly leaseTable: string;
   /** Of the lease table; targets name their own. */
   readonly region?: string;

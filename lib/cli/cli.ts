@@ -12,7 +12,8 @@ import type { Screen, Terminal } from "../terminal/screen.ts";
 import { tableLines } from "../terminal/table.ts";
 import type { Column } from "../terminal/table.ts";
 import { fold } from "../terminal/width.ts";
-import { outputOf } from "./outputs.ts";
+import { laid } from "../terminal/words.ts";
+import { laneUrls, outputOf } from "./outputs.ts";
 import type { Outputs } from "./outputs.ts";
 import { findPlace } from "./place.ts";
 import type { Place, PlaceOptions } from "./place.ts";
@@ -34,6 +35,8 @@ export interface Deployment extends Place {
 }
 
 type Clients = ReturnType<typeof openClients>;
+
+const labelledColumnsMax = 100;
 
 export class Cli {
   readonly options: GlobalOptions;
@@ -99,6 +102,11 @@ export class Cli {
     this.lines([this.bold(head), ...body]);
   }
 
+  /** A label and its text, broken between words; no wider than one reads with ease. */
+  labelled(label: string, text: string): readonly string[] {
+    return laid(label, text.split(" "), Math.min(this.columns, labelledColumnsMax));
+  }
+
   bold(text: string): string {
     return this.paint("bold", text);
   }
@@ -136,6 +144,6 @@ function openClients({ local }: Outputs) {
 }
 
 function watchedQueues(outputs: Outputs) {
-  const url = (name: string) => outputOf(outputs, `${name}QueueUrl`);
-  return { rt: url("rt"), bg: url("bg"), bulk: url("bulk"), parked: url("parked"), replies: url("replies") };
+  const [parked, replies] = [outputOf(outputs, "parkedQueueUrl"), outputOf(outputs, "repliesQueueUrl")];
+  return { ...laneUrls(outputs), parked, replies };
 }

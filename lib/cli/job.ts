@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { JobRow } from "../core/claim.ts";
 import { replyIn } from "../core/reply.ts";
 import { plain } from "../terminal/width.ts";
-import { counted, laid, when } from "../terminal/words.ts";
+import { counted, when } from "../terminal/words.ts";
 import type { Cli } from "./cli.ts";
 import { ending } from "./help.ts";
 import { whyText } from "./jobs.ts";
@@ -49,10 +49,10 @@ async function job(cli: Cli, jobId: string, { output = false }: JobOptions): Pro
   const reply = replyIn(row);
   cli.lines([
     `${cli.bold(jobId)}  ${standing === undefined ? cli.paint(reply?.ok === true ? "green" : "red", reply?.status ?? "") : standing.doing}`,
-    ...(standing === undefined ? [] : labelled(cli, "why", whyText(standing, nowMs))),
+    ...(standing === undefined ? [] : cli.labelled("why", whyText(standing, nowMs))),
     ...(reply === undefined || reply.ok
       ? []
-      : labelled(cli, "error", `${reply.error.code}: ${plain(reply.error.message)}`)),
+      : cli.labelled("error", `${reply.error.code}: ${plain(reply.error.message)}`)),
     "",
   ]);
   const titles = [{ title: "when" }, { title: "ago", right: true }, { title: "what", gives: true }] as const;
@@ -80,10 +80,6 @@ async function whyUnseen(cli: Cli): Promise<readonly string[]> {
   ];
 }
 
-function labelled(cli: Cli, label: string, text: string): readonly string[] {
-  return laid(label, text.split(" "), Math.min(cli.columns, 100));
-}
-
 /** What it has used up so far. */
 function factLines(cli: Cli, row: JobRow): readonly string[] {
   const meta = replyIn(row)?.meta;
@@ -91,8 +87,7 @@ function factLines(cli: Cli, row: JobRow): readonly string[] {
   const { inputTokens, outputTokens } = meta?.usage ?? usage;
   const steps = meta?.steps ?? [];
   return [
-    ...labelled(
-      cli,
+    ...cli.labelled(
       "attempts",
       [
         counted(requests, "request"),
@@ -101,16 +96,15 @@ function factLines(cli: Cli, row: JobRow): readonly string[] {
         ...(releases > 0 ? [counted(releases, "release")] : []),
       ].join(", "),
     ),
-    ...labelled(cli, "time", `${providerMs} ms at Bedrock, ${leaseWaitMs} ms for leases, ${sleptMs} ms of backoff`),
-    ...labelled(cli, "tokens", `${inputTokens} in, ${outputTokens} out`),
+    ...cli.labelled("time", `${providerMs} ms at Bedrock, ${leaseWaitMs} ms for leases, ${sleptMs} ms of backoff`),
+    ...cli.labelled("tokens", `${inputTokens} in, ${outputTokens} out`),
     ...(steps.length === 0
       ? []
-      : labelled(
-          cli,
+      : cli.labelled(
           "steps",
           steps.map(({ step, outcome, attempts }) => `${step} ${outcome} (${attempts})`).join(", "),
         )),
-    ...(row.reruns === undefined ? [] : labelled(cli, "run again", `as ${Object.values(row.reruns).join(", ")}`)),
+    ...(row.reruns === undefined ? [] : cli.labelled("run again", `as ${Object.values(row.reruns).join(", ")}`)),
   ];
 }
 

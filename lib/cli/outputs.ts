@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 
 import { isObject, parseJson } from "../core/json.ts";
 import type { JsonObject } from "../core/json.ts";
+import type { Lane } from "../core/lane.ts";
 import { Fault } from "../terminal/fault.ts";
 
 export interface Outputs {
@@ -84,6 +85,12 @@ export function outputOf({ values }: Outputs, name: string): string {
       `the deployment has no output ${name}; is it a stack of Sluice, and of this version? Deploy it again`,
     );
   return value;
+}
+
+/** The URLs of the lanes' queues. @throws Fault */
+export function laneUrls(outputs: Outputs): Readonly<Record<Lane, string>> {
+  const url = (lane: Lane) => outputOf(outputs, `${lane}QueueUrl`);
+  return { rt: url("rt"), bg: url("bg"), bulk: url("bulk") };
 }
 
 /** The region in a queue's URL on AWS. */

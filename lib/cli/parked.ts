@@ -7,15 +7,14 @@ import type { ParkedMessage } from "../client/parked-queue.ts";
 import { createOutbox } from "../client/outbox.ts";
 import { rerun, RerunRefused } from "../client/rerun.ts";
 import type { RerunOutside } from "../client/rerun.ts";
-import type { Lane } from "../core/lane.ts";
 import { Fault } from "../terminal/fault.ts";
 import { plain } from "../terminal/width.ts";
-import { counted, laid, when } from "../terminal/words.ts";
+import { counted, when } from "../terminal/words.ts";
 import type { Cli, Deployment } from "./cli.ts";
 import { ending } from "./help.ts";
 import { interruption } from "./interruption.ts";
 import { wholeFrom1 } from "./numbers.ts";
-import { outputOf } from "./outputs.ts";
+import { laneUrls, outputOf } from "./outputs.ts";
 import { exitCodes } from "./run.ts";
 import type { Run } from "./run.ts";
 import { walkParked } from "./walk-parked.ts";
@@ -146,7 +145,7 @@ async function showParked(cli: Cli, id: string, { params = false }: ShowOptions)
 
 function messageLines(cli: Cli, message: ParkedMessage, params: boolean): readonly string[] {
   const { id, jobId = "of no job that can be named", lane = "", reason, detail, parkedAtMs, body } = message;
-  const lay = (label: string, text: string) => laid(label, text.split(" "), Math.min(cli.columns, 100));
+  const lay = (label: string, text: string) => cli.labelled(label, text);
   return [
     cli.bold(id),
     ...lay("job", jobId),
@@ -265,10 +264,8 @@ function isItsName(name: string, id: string, messageId: string, jobId: string): 
 }
 
 function rerunOutside({ clients, jobs, clock, outputs }: Deployment): Omit<RerunOutside, "remove"> {
-  const queueUrl = (lane: Lane) => outputOf(outputs, `${lane}QueueUrl`);
   const bucket = outputOf(outputs, "repliesBucketName");
-  const queueUrls = { rt: queueUrl("rt"), bg: queueUrl("bg"), bulk: queueUrl("bulk") };
-  const outbox = createOutbox(clients.sqs, clients.s3, queueUrls);
+  const outbox = createOutbox(clients.sqs, clients.s3, laneUrls(outputs));
   return { jobs, clock, outbox, bucket, objects: createObjects(clients.s3, bucket) };
 }
 

@@ -11,10 +11,11 @@ import type { Lane } from "../core/lane.ts";
 import type { Reply } from "../core/reply.ts";
 import { Fault } from "../terminal/fault.ts";
 import { plain } from "../terminal/width.ts";
+import { columnsMax } from "../terminal/words.ts";
 import type { Cli, Deployment } from "./cli.ts";
 import { ending } from "./help.ts";
 import { interruption } from "./interruption.ts";
-import { outputOf } from "./outputs.ts";
+import { laneUrls } from "./outputs.ts";
 import { exitCodes } from "./run.ts";
 import type { Run } from "./run.ts";
 import { isSameFile, openReplies } from "./replies-file.ts";
@@ -95,7 +96,7 @@ async function submit(cli: Cli, file: string, { lane, wait = false, replies }: S
 
   const result = { sums, waits, wallMs: cli.nowMs() - startedAtMs, interrupted: signal.aborted, file, replies };
   if (cli.isJson) cli.document(documentOf(result));
-  else cli.lines(summaryLines(result, Math.min(cli.columns, 80)));
+  else cli.lines(summaryLines(result, Math.min(cli.columns, columnsMax)));
   if (signal.aborted) return exitCodes.interrupted;
   const { failed, expired, cancelled, notSent } = sums.counts;
   return failed + expired + cancelled + notSent + sums.linesRefused > 0 ? exitCodes.failed : exitCodes.ok;
@@ -108,10 +109,8 @@ function noConfig(error: unknown): undefined {
 }
 
 function sides({ outputs, clients, jobs, clock }: Deployment) {
-  const queueUrl = (lane: Lane) => outputOf(outputs, `${lane}QueueUrl`);
   const bucket = outputs.values["repliesBucketName"];
-  const queueUrls = { rt: queueUrl("rt"), bg: queueUrl("bg"), bulk: queueUrl("bulk") };
-  const outbox = createOutbox(clients.sqs, clients.s3, queueUrls);
+  const outbox = createOutbox(clients.sqs, clients.s3, laneUrls(outputs));
   const client = { submitBatch: (list: readonly Job[]) => submitBatch(list, outbox, bucket, clock) };
   return { client, jobs, clock, bucket };
 }
