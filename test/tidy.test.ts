@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
 const sources = globSync("{lib,functions,infra,test}/**/*.ts", { cwd: root }).toSorted();
+const documents = globSync(["*.md", "{lib,infra}/*.md"], { cwd: root });
 const textOf = (file: string) => readFileSync(join(root, file), "utf8");
 
 /** A file without its comments. */
@@ -164,8 +165,16 @@ describe("nothing is left lying about", () => {
     expect(named.filter((name) => !places(name).some((place) => existsSync(join(root, place))))).toEqual([]);
   });
 
+  test("every script that the documents name is one of the package's", () => {
+    const { scripts }: { readonly scripts: Record<string, string> } = JSON.parse(textOf("package.json"));
+    const named = documents.flatMap((document) =>
+      [...textOf(document).matchAll(/\bnpm run ([a-z][a-z:-]*)/g)].map(([, name = ""]) => name),
+    );
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
+  });
+
   test("every link in the documents leads to a file, and to a heading of it, that are there", () => {
-    const documents = globSync(["*.md", "{lib,infra}/*.md"], { cwd: root });
     const links = documents.flatMap((document) =>
       [...textOf(document).matchAll(/\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)/g)].map(
         ([link, path = "", anchor = ""]) => ({
