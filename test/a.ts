@@ -101,23 +101,29 @@ export const a = {
     ...facts,
   }),
 
-  /** A row with the first claim on it. */
-  row: (facts: Partial<JobRow> = {}): JobRow => ({
+  /** A row that says no more than a row must. */
+  bareRow: (facts: Partial<JobRow> = {}): JobRow => ({
     ...noProgress,
     jobId: "order-8812-summary",
     format: 1,
+    fence: 1,
+    givenBack: 0,
+    cancelAsked: false,
+    announced: [],
+    unannounced: [],
+    ...facts,
+  }),
+
+  /** A row with the first claim on it. */
+  row: (facts: Partial<JobRow> = {}): JobRow => ({
+    ...a.bareRow(),
     contentHash: "h-1",
     state: "running",
     holder: "holder-1",
-    fence: 1,
-    givenBack: 0,
     heldUntilMs: t0 + holdMs,
     deadlineAtMs: t0 + 3_600_000,
     enqueuedAtMs: t0,
     startedAtMs: t0,
-    cancelAsked: false,
-    announced: [],
-    unannounced: [],
     stage: "waiting",
     stageAtMs: t0,
     stageBefore: "queued",

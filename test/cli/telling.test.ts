@@ -4,9 +4,9 @@ import { explain } from "../../lib/cli/explain.ts";
 import { progressText } from "../../lib/cli/submit-summary.ts";
 import { Sums } from "../../lib/cli/sums.ts";
 import { timelineOf } from "../../lib/cli/timeline.ts";
-import { noProgress } from "../../lib/core/claim.ts";
 import type { JobRow } from "../../lib/core/claim.ts";
 import { noMeta, replyOf } from "../../lib/core/reply.ts";
+import { a } from "../a.ts";
 
 function failing(name: string, message = "", facts: object = {}): Error {
   return Object.assign(new Error(message), { name, ...facts });
@@ -34,19 +34,7 @@ describe("what went wrong is told with what to do", () => {
 });
 
 describe("the life of a job, as its row tells it", () => {
-  const row: JobRow = {
-    ...noProgress,
-    jobId: "a",
-    format: 1,
-    fence: 1,
-    givenBack: 0,
-    cancelAsked: false,
-    announced: [],
-    unannounced: [],
-    lane: "bg",
-    enqueuedAtMs: 1_000,
-    deadlineAtMs: 60_000,
-  };
+  const row = a.bareRow({ jobId: "a", lane: "bg", enqueuedAtMs: 1_000, deadlineAtMs: 60_000 });
   const ended = (reply: ReturnType<typeof replyOf>) => ({
     ...row,
     startedAtMs: 2_000,

@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { checkConfig } from "../../lib/config.ts";
 import type { JobRow } from "../../lib/core/claim.ts";
-import { noProgress } from "../../lib/core/claim.ts";
 import { leaseIdOf } from "../../lib/core/lease.ts";
 import { overviewOf } from "../../lib/core/overview.ts";
 import type { Seen } from "../../lib/core/overview.ts";
 import { noOverrides } from "../../lib/core/override.ts";
-import { t0 } from "../a.ts";
+import { a, t0 } from "../a.ts";
 
 const target = { modelId: "amazon.nova-lite-v1:0", region: "us-west-2", limit: { start: 4, max: 8 }, maxTokens: 100 };
 const config = checkConfig({
@@ -24,16 +23,7 @@ const quiet: Seen = {
   overrides: noOverrides,
   depths: {},
 };
-const row = (facts: Partial<JobRow> & Pick<JobRow, "jobId">): JobRow => ({
-  format: 1,
-  fence: 1,
-  givenBack: 0,
-  cancelAsked: false,
-  announced: [],
-  unannounced: [],
-  ...noProgress,
-  ...facts,
-});
+const row = (facts: Partial<JobRow> & Pick<JobRow, "jobId">): JobRow => a.bareRow(facts);
 const running = (jobId: string, worker: string, step?: string) =>
   row({ jobId, worker, state: "running", heldUntilMs: t0 + 20_000, ...(step === undefined ? {} : { step }) });
 const see = (facts: Partial<Seen> = {}) => overviewOf({ ...quiet, ...facts });

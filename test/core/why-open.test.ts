@@ -1,21 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { JobRow } from "../../lib/core/claim.ts";
-import { noProgress } from "../../lib/core/claim.ts";
 import { whyOpen } from "../../lib/core/why-open.ts";
 import type { LedgerAt, Standing } from "../../lib/core/why-open.ts";
-import { t0 } from "../a.ts";
+import { a, t0 } from "../a.ts";
 
 const step = "fast-text@us-west-2";
-const row: JobRow = {
-  jobId: "job",
-  format: 1,
-  fence: 1,
-  givenBack: 0,
-  cancelAsked: false,
-  announced: [],
-  unannounced: [],
-  ...noProgress,
-};
+const row = a.bareRow();
 const running: Partial<JobRow> = { state: "running", heldUntilMs: t0 + 20_000, step };
 const queued: Partial<JobRow> = { state: "queued", givenBack: 1, step };
 const room: LedgerAt = { inUse: 3, limit: 20, isOut: false };
