@@ -11,7 +11,7 @@ import { screenOn, widthOf } from "../terminal/screen.ts";
 import type { Screen, Terminal } from "../terminal/screen.ts";
 import { tableLines } from "../terminal/table.ts";
 import type { Column } from "../terminal/table.ts";
-import { fold } from "../terminal/width.ts";
+import { fold, plainJson } from "../terminal/width.ts";
 import { laid } from "../terminal/words.ts";
 import { laneUrls, outputOf } from "./outputs.ts";
 import type { Outputs } from "./outputs.ts";
@@ -82,7 +82,7 @@ export class Cli {
 
   /** The one document of a command with `--json`. */
   document(value: unknown): void {
-    this.#out.write(`${JSON.stringify(value)}\n`);
+    this.#out.write(`${plainJson(value)}\n`);
   }
 
   /** Columns of the terminal; whatever else stdout is takes lines of any length. */

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 
 import type { JobRow } from "../core/claim.ts";
 import { replyIn } from "../core/reply.ts";
-import { plain } from "../terminal/width.ts";
+import { plain, plainJson } from "../terminal/width.ts";
 import { counted, when } from "../terminal/words.ts";
 import type { Cli } from "./cli.ts";
 import { ending } from "./help.ts";
@@ -61,7 +61,7 @@ async function job(cli: Cli, jobId: string, { output = false }: JobOptions): Pro
     timelineOf(row, standing).map(({ atMs, what }) => [clock(atMs), when(atMs, nowMs), what]),
   );
   cli.lines(["", ...factLines(cli, row)]);
-  if (output && reply !== undefined) cli.lines(["", ...JSON.stringify(contentOf(reply), undefined, 2).split("\n")]);
+  if (output && reply !== undefined) cli.lines(["", ...plainJson(contentOf(reply), 2).split("\n")]);
   else if (reply?.ok === true) cli.lines(["", "The output: add --output"]);
   return exitCodes.ok;
 }

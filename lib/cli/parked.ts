@@ -2,7 +2,6 @@ import { Option } from "commander";
 import type { Command } from "commander";
 
 import { createObjects } from "../aws/objects.ts";
-import { createParkedQueue } from "../client/parked-queue.ts";
 import type { ParkedMessage } from "../client/parked-queue.ts";
 import { createOutbox } from "../client/outbox.ts";
 import { rerun, RerunRefused } from "../client/rerun.ts";
@@ -12,12 +11,12 @@ import { plain } from "../terminal/width.ts";
 import { counted, when } from "../terminal/words.ts";
 import type { Cli, Deployment } from "./cli.ts";
 import { ending } from "./help.ts";
-import { interruption } from "./interruption.ts";
 import { wholeFrom1 } from "./numbers.ts";
 import { laneUrls, outputOf } from "./outputs.ts";
-import { exitCodes } from "./run.ts";
 import type { Run } from "./run.ts";
-import { walkParked } from "./walk-parked.ts";
+import { brokenOff, exitCodeOf, forEachParked } from "./tell-parked.ts";
+import type { ToldEnd } from "./tell-parked.ts";
+import { idShown } from "./walk-parked.ts";
 import type { Walked } from "./walk-parked.ts";
 
 interface Chosen {
@@ -38,8 +37,6 @@ interface RerunOptions extends Chosen {
   readonly rate?: number;
 }
 
-/** Of a message's id so much is shown on a terminal. */
-const idShown = 8;
 const idsText = "jobIds, or the ids of messages";
 const reasonOption = () => new Option("--reason <reason>", "those parked for it, like dead_lettered");
 const yesOption = () => new Option("--yes", "all of them, without a filter");
@@ -110,37 +107,45 @@ export function addParked(program: Command, run: Run): void {
 
 async function listParked(cli: Cli, { reason, limit }: ListOptions): Promise<number> {
   const found: ParkedMessage[] = [];
-  const all = await forEach(cli, [], reason, ({ message }) => {
-    found.push(message);
-    return Promise.resolve(found.length < limit);
+  const end = await forEachParked(cli, {
+    ids: [],
+    reason,
+    async act({ message }) {
+      found.push(message);
+      return found.length < limit;
+    },
+    tell(how) {
+      if (cli.isJson) return cli.document({ all: how === "whole", messages: found.map(shown) });
+      if (found.length > 0) table(cli, found);
+      const none = how === "whole" ? "nothing is parked" : "none was seen";
+      const some = how === "enough" ? `the first ${found.length}; more with --limit` : counted(found.length, "message");
+      cli.lines([found.length === 0 ? none : some, ...brokenOff(how)]);
+    },
   });
-  if (cli.isJson) cli.document({ all, messages: found.map(shown) });
-  else {
-    if (found.length > 0) table(cli, found);
-    cli.lines([
-      all
-        ? found.length === 0
-          ? "nothing is parked"
-          : counted(found.length, "message")
-        : `the first ${found.length}; more with --limit`,
-    ]);
-  }
-  return exitCodes.ok;
+  return exitCodeOf(end, true);
 }
 
 async function showParked(cli: Cli, id: string, { params = false }: ShowOptions): Promise<number> {
   const found: ParkedMessage[] = [];
-  await forEach(cli, [id], undefined, ({ message }) => {
-    found.push(message);
-    return Promise.resolve(true);
+  const end = await forEachParked(cli, {
+    ids: [id],
+    reason: undefined,
+    async act({ message }) {
+      found.push(message);
+      return true;
+    },
+    tell(how) {
+      if (cli.isJson)
+        return cli.document({
+          messages: found.map((message) => (params ? { ...shown(message), body: message.body } : shown(message))),
+        });
+      if (found.length === 0 && how === "whole")
+        cli.lines([`no parked message is of ${id}; npx sluice parked list has them all`]);
+      for (const message of found) cli.lines(messageLines(cli, message, params));
+      cli.lines(brokenOff(how));
+    },
   });
-  if (cli.isJson)
-    cli.document({
-      messages: found.map((message) => (params ? { ...shown(message), body: message.body } : shown(message))),
-    });
-  else if (found.length === 0) cli.lines([`no parked message is of ${id}; npx sluice parked list has them all`]);
-  else for (const message of found) cli.lines(messageLines(cli, message, params));
-  return found.length === 0 ? exitCodes.failed : exitCodes.ok;
+  return exitCodeOf(end, found.length > 0);
 }
 
 function messageLines(cli: Cli, message: ParkedMessage, params: boolean): readonly string[] {
@@ -148,8 +153,8 @@ function messageLines(cli: Cli, message: ParkedMessage, params: boolean): readon
   const lay = (label: string, text: string) => cli.labelled(label, text);
   return [
     cli.bold(id),
-    ...lay("job", jobId),
-    ...lay("reason", reason),
+    ...lay("job", plain(jobId)),
+    ...lay("reason", plain(reason)),
     ...(detail === "" ? [] : lay("detail", plain(detail))),
     ...(lane === "" ? [] : lay("lane", lane)),
     ...lay("parked", `${new Date(parkedAtMs).toISOString()}, ${when(parkedAtMs, cli.nowMs())}`),
@@ -157,19 +162,22 @@ function messageLines(cli: Cli, message: ParkedMessage, params: boolean): readon
   ];
 }
 
+/** What became of a message that was to run again. */
+interface Again {
+  readonly id: string;
+  readonly was?: string;
+  readonly jobId?: string;
+  readonly lane?: string;
+  readonly refused?: string;
+}
+
 async function rerunParked(cli: Cli, ids: readonly string[], options: RerunOptions): Promise<number> {
   needChoice("rerun", ids, options);
   const { reason, dryRun = false, rate } = options;
   const deployment = await cli.deployment();
   const outside = rerunOutside(deployment);
-  const done: {
-    readonly id: string;
-    readonly was?: string;
-    readonly jobId?: string;
-    readonly lane?: string;
-    readonly refused?: string;
-  }[] = [];
-  await forEach(cli, ids, reason, async ({ message, remove }) => {
+  const done: Again[] = [];
+  const act = async ({ message, remove }: Walked) => {
     const { id, jobId: was, lane } = message;
     if (dryRun) done.push({ id, ...(was && { was }), ...(lane && { lane }) });
     else {
@@ -183,47 +191,53 @@ async function rerunParked(cli: Cli, ids: readonly string[], options: RerunOptio
       if (rate !== undefined) await deployment.clock.sleep(1_000 / rate);
     }
     return true;
-  });
-  cli.screen.clear();
+  };
+  const end = await forEachParked(cli, { ids, reason, act, tell: (how) => tellRerun(cli, done, dryRun, how) });
+  const ok = done.every(({ refused }) => refused === undefined) && (ids.length === 0 || done.length > 0);
+  return exitCodeOf(end, ok);
+}
+
+function tellRerun(cli: Cli, done: readonly Again[], dryRun: boolean, end: ToldEnd): void {
+  if (cli.isJson) return cli.document({ jobs: done, dryRun });
   const refused = done.filter((each) => each.refused !== undefined);
-  if (cli.isJson) cli.document({ jobs: done, dryRun });
-  else {
-    const titles = [{ title: "message" }, { title: "job", gives: true }, { title: "now", gives: true }] as const;
-    if (done.length > 0)
-      cli.table(
-        titles,
-        done.map((each) => [
-          each.id.slice(0, idShown),
-          each.was ?? "",
-          each.refused ?? each.jobId ?? "would be run again, if it holds a job",
-        ]),
-      );
-    cli.lines([
-      dryRun
-        ? `${counted(done.length, "message")}; nothing was done`
-        : `${counted(done.length - refused.length, "job")} sent again${refused.length > 0 ? `, ${refused.length} refused; they stay parked` : ""}`,
-    ]);
-  }
-  return refused.length > 0 || (ids.length > 0 && done.length === 0) ? exitCodes.failed : exitCodes.ok;
+  const titles = [{ title: "message" }, { title: "job", gives: true }, { title: "now", gives: true }] as const;
+  if (done.length > 0)
+    cli.table(
+      titles,
+      done.map((each) => [
+        each.id.slice(0, idShown),
+        plain(each.was ?? ""),
+        plain(each.refused ?? each.jobId ?? "would be run again, if it holds a job"),
+      ]),
+    );
+  cli.lines([
+    dryRun
+      ? `${counted(done.length, "message")}; nothing was done`
+      : `${counted(done.length - refused.length, "job")} sent again${refused.length > 0 ? `, ${refused.length} refused; they stay parked` : ""}`,
+    ...brokenOff(end),
+  ]);
 }
 
 async function deleteParked(cli: Cli, ids: readonly string[], options: Chosen): Promise<number> {
   needChoice("delete", ids, options);
   const { reason, dryRun = false } = options;
   const gone: ParkedMessage[] = [];
-  await forEach(cli, ids, reason, async ({ message, remove }) => {
-    if (!dryRun) await remove();
-    gone.push(message);
-    return true;
+  const end = await forEachParked(cli, {
+    ids,
+    reason,
+    async act({ message, remove }) {
+      if (!dryRun) await remove();
+      gone.push(message);
+      return true;
+    },
+    tell(how) {
+      if (cli.isJson) return cli.document({ messages: gone.map(shown), dryRun });
+      if (gone.length > 0) table(cli, gone);
+      const count = counted(gone.length, "message");
+      cli.lines([dryRun ? `${count}; nothing was done` : `${count} deleted`, ...brokenOff(how)]);
+    },
   });
-  if (cli.isJson) cli.document({ messages: gone.map(shown), dryRun });
-  else {
-    if (gone.length > 0) table(cli, gone);
-    cli.lines([
-      dryRun ? `${counted(gone.length, "message")}; nothing was done` : `${counted(gone.length, "message")} deleted`,
-    ]);
-  }
-  return ids.length > 0 && gone.length === 0 ? exitCodes.failed : exitCodes.ok;
+  return exitCodeOf(end, ids.length === 0 || gone.length > 0);
 }
 
 /** @throws Fault: what may touch every message needs a filter, or a yes. */
@@ -232,35 +246,6 @@ function needChoice(verb: string, ids: readonly string[], { reason, yes = false,
     throw new Fault(
       `parked ${verb} without a filter is about every message; name ids or a --reason, or say --yes; --dry-run shows them`,
     );
-}
-
-/** Walks over the messages that were chosen until `act` says false; answers whether it came to the end. */
-async function forEach(
-  cli: Cli,
-  ids: readonly string[],
-  reason: string | undefined,
-  act: (walked: Walked) => Promise<boolean>,
-): Promise<boolean> {
-  const { clients, outputs } = await cli.deployment();
-  const { signal, release } = interruption();
-  try {
-    for await (const walked of walkParked(
-      createParkedQueue(clients.sqs, outputOf(outputs, "parkedQueueUrl")),
-      signal,
-    )) {
-      const { id, messageId, jobId = "", reason: its } = walked.message;
-      const isNamed = ids.length === 0 || ids.some((name) => isItsName(name, id, messageId, jobId));
-      if (isNamed && (reason === undefined || reason === its) && !(await act(walked))) return false;
-    }
-    return true;
-  } finally {
-    release();
-  }
-}
-
-/** A message's id may be cut, as the list shows it on a terminal. */
-function isItsName(name: string, id: string, messageId: string, jobId: string): boolean {
-  return name === jobId || name === messageId || (name.length >= idShown && id.startsWith(name));
 }
 
 function rerunOutside({ clients, jobs, clock, outputs }: Deployment): Omit<RerunOutside, "remove"> {
@@ -287,9 +272,9 @@ function table(cli: Cli, messages: readonly ParkedMessage[]): void {
     titles,
     messages.map(({ id, jobId = "", lane = "", reason, parkedAtMs, detail }) => [
       cli.columns === Infinity ? id : id.slice(0, idShown),
-      jobId,
+      plain(jobId),
       lane,
-      reason,
+      plain(reason),
       when(parkedAtMs, nowMs),
       plain(detail),
     ]),

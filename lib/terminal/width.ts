@@ -40,6 +40,14 @@ export function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
 }
 
+/** JSON of the same value that moves no cursor: `JSON.stringify` leaves the upper controls, CSI among them, as they are. */
+export function plainJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, undefined, indent).replaceAll(
+    /[\u007F-\u009F]/g,
+    (control) => `\\u00${control.charCodeAt(0).toString(16)}`,
+  );
+}
+
 function columnsOfPiece(piece: string): number {
   if (piece.startsWith("\u001B")) return 0;
   return wide.test(piece) ? 2 : 1;
