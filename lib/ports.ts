@@ -217,6 +217,8 @@ export interface BoardNames {
   readonly models: readonly string[];
   /** For what their lanes have spent. */
   readonly budgets?: readonly BudgetDay[];
+  /** As they stand now, at twice the price: for whoever writes what he has read. Else they may be a second old. */
+  readonly consistent?: true;
 }
 
 /** What was never written is left out. */

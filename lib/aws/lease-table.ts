@@ -148,7 +148,7 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
     readBoard: async (names) => {
       const keys = boardKeys(names).map((pk) => ({ pk: { S: pk } }));
       const chunks = Array.from({ length: Math.ceil(keys.length / keysPerReadMax) }, (_, chunk) =>
-        readAll(keys.slice(chunk * keysPerReadMax, (chunk + 1) * keysPerReadMax)),
+        readAll(keys.slice(chunk * keysPerReadMax, (chunk + 1) * keysPerReadMax), names.consistent),
       );
       return boardOf((await Promise.all(chunks)).flat());
     },
@@ -174,13 +174,16 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
     readPage: async (ref) => pageOf(await read(pageKey(ref))),
   };
 
-  /** Read without consistency, at half the price: they may be a second old anyway, and every write compares. */
-  async function readAll(keys: Item[]): Promise<Item[]> {
+  /** Mostly without consistency, at half the price: they may be a second old anyway, and every write of a worker compares. */
+  async function readAll(Keys: Item[], consistent?: true): Promise<Item[]> {
+    const how = consistent ? { ConsistentRead: true } : {};
     const items: Item[] = [];
-    let left = keys;
+    let left = Keys;
     for (let tries = 1; left.length > 0; tries++) {
       if (tries > readTriesMax) throw new Error("DynamoDB left keys of a batch unprocessed");
-      const answer = await dynamo.send(new BatchGetItemCommand({ RequestItems: { [TableName]: { Keys: left } } }));
+      const answer = await dynamo.send(
+        new BatchGetItemCommand({ RequestItems: { [TableName]: { Keys: left, ...how } } }),
+      );
       items.push(...(answer.Responses?.[TableName] ?? []));
       left = answer.UnprocessedKeys?.[TableName]?.Keys ?? [];
     }

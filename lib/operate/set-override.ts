@@ -1,4 +1,4 @@
-import { isLane, lanes } from "../core/lane.ts";
+import { isLane } from "../core/lane.ts";
 import { readOverrides } from "../core/override.ts";
 import type { LaneOverride, LedgerOverride, OverrideAsk, Overrides } from "../core/override.ts";
 import type { LeaseTable } from "../ports.ts";
@@ -26,10 +26,10 @@ export async function changeOverride(
   return override;
 }
 
+/** Consistent: what was said a moment ago would be written over. */
 async function readOne(leases: Leases, name: string): Promise<LedgerOverride | LaneOverride> {
-  const rows = isLane(name)
-    ? await leases.readBoard({ ledgers: [], targets: [], lanes, models: [] })
-    : await leases.readBoard({ ledgers: [name], targets: [], lanes: [], models: [] });
+  const none = { ledgers: [], targets: [], lanes: [], models: [], consistent: true } as const;
+  const rows = await leases.readBoard(isLane(name) ? { ...none, lanes: [name] } : { ...none, ledgers: [name] });
   const { overrides }: { overrides: Overrides } = readOverrides(rows.overrides, () => true);
   return (isLane(name) ? overrides.lanes.get(name) : overrides.ledgers.get(name)) ?? {};
 }

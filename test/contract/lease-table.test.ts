@@ -880,6 +880,21 @@ describe.each(dynamoEngines.slice(0, 1))("the lease table on DynamoDB (%s)", (_n
     await expect(table.giveBack(ref, ["a"])).resolves.toBeUndefined();
   });
 
+  test.each([
+    ["at half the price for those who compare when they write", {}, {}],
+    ["consistently for those who write what they read", { consistent: true }, { ConsistentRead: true }],
+  ] as const)("reads the board %s", async (_says, how, expected) => {
+    const dynamo = new DynamoDBClient({ ...localClient(endpoint), maxAttempts: 1 });
+    const asked: unknown[] = [];
+    dynamo.middlewareStack.add((next) => (args) => {
+      asked.push(args.input);
+      return next(args);
+    });
+    const TableName = await createTable(endpoint);
+    await createLeaseTable(dynamo, TableName).readBoard({ ...noNames, lanes: ["bulk"], ...how });
+    expect(asked).toEqual([{ RequestItems: { [TableName]: { Keys: [{ pk: { S: "LANE#bulk" } }], ...expected } } }]);
+  });
+
   test("lets whatever else went wrong through", async () => {
     const table = createLeaseTable(new DynamoDBClient({ ...localClient(endpoint), maxAttempts: 1 }), "no-such-table");
     const ref = { ledger: "fast-text@somewhere", page: 0 };

@@ -76,6 +76,17 @@ describe("what an operator says of a limit", () => {
     expect((await read(leases, "fast@west")).ledgers.size).toBe(0);
   });
 
+  test("is kept though a read without consistency would not show it yet: a limit set just before a pause stands", async () => {
+    const leases = createMemoryLeaseTable();
+    const late = createMemoryLeaseTable();
+    const readBoard: typeof leases.readBoard = (names) => (names.consistent ? leases : late).readBoard(names);
+    const behind = { ...leases, readBoard };
+    await changeOverride(behind, "fast@west", { limit: 5 });
+    expect(await changeOverride(behind, "fast@west", { pausedUntilMs: t0 })).toEqual({ limit: 5, pausedUntilMs: t0 });
+    await changeOverride(behind, "bulk", { pausedUntilMs: t0 });
+    expect(await changeOverride(behind, "bulk", {})).toEqual({ pausedUntilMs: t0 });
+  });
+
   test("is a lane's where it names a lane", async () => {
     const leases = createMemoryLeaseTable();
     await changeOverride(leases, "bulk", { pausedUntilMs: t0 });
