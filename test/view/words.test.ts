@@ -25,6 +25,11 @@ describe("a moment", () => {
     expect(forMore(t0 + 5_000, t0).text).toContain(">for 5 s more<");
   });
 
+  test("that no calendar has, in a row that somebody damaged, hides nothing else", () => {
+    expect(moment(-1e300, t0).text).toContain('datetime="-271821-04-20T00:00:00.000Z"');
+    expect(forMore(-1e300, t0).text).toContain(">for 0 s more<");
+  });
+
   test("that nobody meant as one is none", () => {
     expect(moment(99_999_999_999_999, t0).text).toBe("until resumed");
     expect(forMore(99_999_999_999_999, t0).text).toBe("until resumed");

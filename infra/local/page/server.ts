@@ -93,7 +93,8 @@ function addressOf(server: Server): AddressInfo {
 async function answer(request: IncomingMessage, response: ServerResponse, facts: PageFacts): Promise<void> {
   const refused = refusalOf(request, request.socket.localPort ?? 0);
   if (refused !== undefined) return send(response, refused.status, "text/plain", refused.message);
-  const url = new URL(request.url ?? "/", `http://${host}`);
+  const url = urlOf(request.url ?? "/");
+  if (url === undefined) return send(response, 404, "text/plain", nowhere);
   if (request.method === "POST") return act(url.pathname, await bodyOf(request), request, response, facts.watching);
   switch (url.pathname) {
     case "/page.css":
@@ -102,11 +103,19 @@ async function answer(request: IncomingMessage, response: ServerResponse, facts:
       return send(response, 200, "text/javascript", script);
   }
   const inside = await insideOf(url, facts);
-  if (inside === undefined) return send(response, 404, "text/plain", "There is no such page; see /");
+  if (inside === undefined) return send(response, 404, "text/plain", nowhere);
   if (url.searchParams.get("part") === "main") return send(response, 200, "text/html", inside.text);
   const jobId = url.pathname === "/job" ? `${url.searchParams.get("id")} · ` : "";
   const said = notices.get(url.searchParams.get("said") ?? "");
   return send(response, 200, "text/html", wholePage(`${jobId}Sluice`, inside, said));
+}
+
+const nowhere = "There is no such page; see /";
+
+/** A path of this page: what looks like the name of another host is a path here too. */
+function urlOf(path: string): URL | undefined {
+  const whole = `http://${host}${path}`;
+  return path.startsWith("/") && URL.canParse(whole) ? new URL(whole) : undefined;
 }
 
 /** Reads what is shown; whatever keeps it from being read is shown instead, with the remedy. */
@@ -161,9 +170,14 @@ async function act(
   );
   if (request.headers.accept === "text/plain") return send(response, status, "text/plain", said);
   // A browser without script is led back to where it was.
-  const back = new URL(request.headers.referer ?? "/", `http://${host}`);
+  response.writeHead(303, { ...headers, location: backTo(request.headers.referer, said) }).end();
+}
+
+/** The way back, on this very host: a browser takes `//name` for another one. */
+function backTo(referer: string | undefined, said: string): string {
+  const back = new URL(referer !== undefined && URL.canParse(referer) ? referer : `http://${host}/`);
   back.searchParams.set("said", keepNotice(said));
-  response.writeHead(303, { ...headers, location: back.pathname + back.search }).end();
+  return back.pathname.replace(/^\/+/, "/") + back.search;
 }
 
 /** What buttons have said, for a browser without script: by name, so that no link from elsewhere can say anything here. */
