@@ -1,7 +1,10 @@
 import type { Command } from "commander";
 
 import { cancel as cancelJob } from "../client/cancel.ts";
+import { isJobId } from "../core/envelope.ts";
 import { replyTtlDaysDefault } from "../core/limits.ts";
+import { Fault } from "../terminal/fault.ts";
+import { plain } from "../terminal/width.ts";
 import type { Cli } from "./cli.ts";
 import { ending } from "./help.ts";
 import { exitCodes } from "./run.ts";
@@ -28,24 +31,42 @@ export function addCancel(program: Command, run: Run): void {
   command.action((ids: readonly string[]) => run(command, (cli) => cancel(cli, ids)));
 }
 
+interface Done {
+  readonly jobId: string;
+  readonly outcome: Outcome;
+  readonly status?: string;
+}
+
 async function cancel(cli: Cli, ids: readonly string[]): Promise<number> {
+  const wrong = ids.find((id) => !isJobId(id));
+  if (wrong !== undefined) throw new Fault(`${plain(wrong)} can be no jobId, and no job has it; nothing was done`);
   const { jobs, clock, outputs } = await cli.deployment();
   const ttlDays = outputs.local === undefined ? replyTtlDaysDefault : (await cli.config()).replies.ttlDays;
   const seen = new Set((await jobs.readMany(ids)).map(({ jobId }) => jobId));
-  const done: { readonly jobId: string; readonly outcome: Outcome; readonly status?: string }[] = [];
-  for (const jobId of new Set(ids)) {
-    const cancelled = await cancelJob(jobId, jobs, clock, ttlDays);
-    if (cancelled.kind === "ended") done.push({ jobId, outcome: "ended", status: cancelled.reply.status });
-    else done.push({ jobId, outcome: cancelled.kind === "cancelled" && !seen.has(jobId) ? "unseen" : cancelled.kind });
+  const done: Done[] = [];
+  try {
+    for (const jobId of new Set(ids)) {
+      const cancelled = await cancelJob(jobId, jobs, clock, ttlDays);
+      if (cancelled.kind === "ended") done.push({ jobId, outcome: "ended", status: cancelled.reply.status });
+      else
+        done.push({ jobId, outcome: cancelled.kind === "cancelled" && !seen.has(jobId) ? "unseen" : cancelled.kind });
+    }
+  } catch (error) {
+    // What was done is done, whatever became of the next.
+    if (done.length > 0) tell(cli, done);
+    throw error;
   }
-  if (cli.isJson) cli.document({ jobs: done });
-  else
-    cli.table(
-      [
-        { title: "job", gives: true },
-        { title: "what", gives: true },
-      ],
-      done.map(({ jobId, outcome }) => [jobId, says[outcome]]),
-    );
+  tell(cli, done);
   return done.some(({ outcome }) => outcome === "ended") ? exitCodes.failed : exitCodes.ok;
+}
+
+function tell(cli: Cli, done: readonly Done[]): void {
+  if (cli.isJson) return cli.document({ jobs: done });
+  cli.table(
+    [
+      { title: "job", gives: true },
+      { title: "what", gives: true },
+    ],
+    done.map(({ jobId, outcome }) => [jobId, says[outcome]]),
+  );
 }

@@ -60,6 +60,7 @@ describe.concurrent("a command line that is wrong, or cannot be carried out", { 
     ["everything parked, without a word", at("parked", "rerun"), 2, "--dry-run shows them"],
     ["a service on this machine that has ended", ["jobs", "--outputs", left], 2, "start it again with npm start"],
     ["two places at once", at("jobs", "--local"), 2, "leave out --stack and --outputs, or it"],
+    ["a jobId that can be none", at("cancel", "a", "b\u009B2J c"), 2, "b 2J c can be no jobId"],
     ["nobody who answers", at("job", "a"), 1, "nobody answers"],
   ])("%s", async (_says, args, code, told) => {
     const ended = await run(args, nobody);
