@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 
-import { isLane } from "../core/lane.ts";
 import { foreverMs } from "../core/override.ts";
-import { changeOverride } from "../operate/set-override.ts";
+import { changeOverride, resumed } from "../operate/set-override.ts";
 import { Fault } from "../terminal/fault.ts";
 import type { Cli } from "./cli.ts";
 import { ending } from "./help.ts";
@@ -60,8 +59,7 @@ async function pause(cli: Cli, name: string, asked: PauseOptions): Promise<numbe
 async function resume(cli: Cli, name: string): Promise<number> {
   needLaneOrLedger(name, await cli.config());
   const { leases } = await cli.deployment();
-  const taken = isLane(name) ? { pausedUntilMs: undefined } : { pausedUntilMs: undefined, out: undefined };
-  const override = await changeOverride(leases, name, taken);
+  const override = await changeOverride(leases, name, resumed);
   if (cli.isJson) cli.document({ name, override });
   else
     cli.lines([`${name} is resumed; its jobs come when SQS shows their messages again, those of a long pause later`]);

@@ -3,6 +3,9 @@ import { readOverrides } from "../core/override.ts";
 import type { LaneOverride, LedgerOverride, OverrideAsk, Overrides } from "../core/override.ts";
 import type { LeaseTable } from "../ports.ts";
 
+/** What resuming takes back, so that jobs come there again, whichever of the two kept them away. A limit stands. */
+export const resumed = { pausedUntilMs: undefined, out: undefined } as const;
+
 type Leases = Pick<LeaseTable, "readBoard" | "setOverride">;
 
 /**

@@ -36,8 +36,8 @@ ${control(ledger, controls)}</li>
 `;
 }
 
-function control({ name, paused, override }: LedgerView, { pause, resume }: Controls): Markup | false {
-  const byOperator = paused?.by === "operator" || override?.pausedUntilMs !== undefined;
+function control({ name, isOut, paused, override }: LedgerView, { pause, resume }: Controls): Markup | false {
+  const byOperator = isOut || paused?.by === "operator" || override?.pausedUntilMs !== undefined;
   const button = byOperator ? resume?.(name) : pause?.(name);
   return button !== undefined && markup`<p class="do">${button}</p>`;
 }

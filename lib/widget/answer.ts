@@ -5,7 +5,7 @@ import { isLane } from "../core/lane.ts";
 import { ledgersOf } from "../core/ledgers.ts";
 import { foreverMs } from "../core/override.ts";
 import { readOverview } from "../operate/read-overview.ts";
-import { changeOverride } from "../operate/set-override.ts";
+import { changeOverride, resumed } from "../operate/set-override.ts";
 import type { Clock, JobTable, LeaseTable, QueueDepths } from "../ports.ts";
 import { boundsDefault } from "../view/controls.ts";
 import type { Controls } from "../view/controls.ts";
@@ -98,7 +98,7 @@ async function cancelled(jobId: string, { jobs, clock, config }: Widget): Promis
 }
 
 async function paused(kind: "pause" | "resume", name: string, { leases }: Widget): Promise<string> {
-  await changeOverride(leases, name, { pausedUntilMs: kind === "pause" ? foreverMs : undefined });
+  await changeOverride(leases, name, kind === "pause" ? { pausedUntilMs: foreverMs } : resumed);
   return pauseDone(name, kind);
 }
 

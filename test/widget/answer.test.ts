@@ -166,6 +166,17 @@ describe("with actions", () => {
     expect(await base.jobs.read("typo")).toBeUndefined();
   });
 
+  test("a target that was taken out has a button that takes it back: what is said to be resumed takes jobs", async () => {
+    await base.leases.setOverride({ kind: "ledger", name: target, override: { limit: 3, out: true } });
+    expect(await shown()).toContain("taken out by an operator");
+    expect(await answer()).toContain(`{&quot;action&quot;:&quot;resume&quot;,&quot;name&quot;:&quot;${target}&quot;}`);
+    const said = await shown({ action: "resume", name: target });
+    expect(said).toContain(`${target} is resumed`);
+    expect(said).not.toContain("taken out");
+    expect(said).toContain("limit set to 3");
+    await base.leases.setOverride({ kind: "ledger", name: target });
+  });
+
   test.each(["bulk", target])("%s is paused, shown as paused, and resumed", async (name) => {
     const said = await shown({ action: "pause", name });
     expect(said).toContain(`${name} is paused until it is resumed`);

@@ -17,7 +17,7 @@ import { ledgersOf } from "../../../lib/core/ledgers.ts";
 import { foreverMs } from "../../../lib/core/override.ts";
 import type { Overview } from "../../../lib/core/overview.ts";
 import { readOverview } from "../../../lib/operate/read-overview.ts";
-import { changeOverride } from "../../../lib/operate/set-override.ts";
+import { changeOverride, resumed } from "../../../lib/operate/set-override.ts";
 import { cancelDone, pauseDone } from "../../../lib/view/done.ts";
 import { outputOf, queueUrl } from "../service.ts";
 import type { Service } from "../service.ts";
@@ -139,7 +139,7 @@ export function watchService(service: Service): Watching {
 
     async resume(name) {
       needName(name);
-      await changeOverride(leases, name, { pausedUntilMs: undefined });
+      await changeOverride(leases, name, resumed);
       freshUntilMs = 0;
       return pauseDone(name, "resume");
     },
