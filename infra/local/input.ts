@@ -3,9 +3,8 @@ import { readFileSync } from "node:fs";
 
 import { readJobs } from "../../lib/client/read-jobs.ts";
 import type { Job } from "../../lib/client/index.ts";
-import { stepParts, targetsOf } from "../../lib/core/config.ts";
 import type { Config } from "../../lib/core/config.ts";
-import { plan } from "../../lib/core/plan.ts";
+import { unknownName } from "../../lib/core/unknown-name.ts";
 import { readScript } from "../../lib/memory/bedrock-script.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import { Fault } from "../../lib/terminal/fault.ts";
@@ -78,8 +77,9 @@ async function* jobsIn(
       refuse(`${file}:${line.line}: ${line.fault.message}`);
       continue;
     }
-    const unknown = unknownIn(line.job, config);
-    if (unknown !== undefined && !told.has(unknown)) tell(`${file}:${line.line}: ${unknown}`);
+    const unknown = unknownName(line.job, config);
+    if (unknown !== undefined && !told.has(unknown))
+      tell(`${file}:${line.line}: ${unknown}; --timeout ends the run earlier`);
     if (unknown !== undefined) told.add(unknown);
     yield line.job;
   }
@@ -88,19 +88,6 @@ async function* jobsIn(
 async function* followed(first: Job, rest: AsyncIterable<Job>): AsyncGenerator<Job> {
   yield first;
   yield* rest;
-}
-
-/** A model that this service does not have may be another worker's, and its job waits for that one. */
-function unknownIn({ model, fallback = "default", lane = "bg" }: Job, config: Config): string | undefined {
-  const planned = plan({ model, fallback, lane }, config);
-  if (planned.kind === "plan") return undefined;
-  const { name } = planned;
-  const steps = targetsOf(config).filter((target) => target.model === stepParts(name).model);
-  const known = steps.length > 0 ? steps.map(({ step }) => step) : Object.keys(config.models);
-  return (
-    `${name === model ? "model" : "fallback"}: ${JSON.stringify(name)} is not in the config (known: ${known.join(", ")}); ` +
-    "it waits for a worker that knows it until its deadline; --timeout ends the run earlier"
-  );
 }
 
 /** Their deadlines count from when they are sent: a machine may take its time to start. */

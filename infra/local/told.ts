@@ -14,23 +14,43 @@ export interface Told {
   readonly config: Config;
 }
 
-/** Answers what takes it away again, unless another service has written its own there meanwhile. */
+/**
+ * Answers what takes it away again, unless another service has written its own there meanwhile. A service that was told of
+ * there before, and still runs, is told of again: it must not be lost to who starts a second beside it and ends that.
+ */
 export function tellWhere(file: string, told: Told): () => void {
   mkdirSync(dirname(file), { recursive: true });
   // Whoever reads it while it is written reads the one before it, or this one whole.
   const beside = `${file}.${told.pid}`;
   writeFileSync(beside, `${JSON.stringify(told, undefined, 2)}\n`, { mode: 0o600 });
+  const before = textIn(file);
   renameSync(beside, file);
   return () => {
-    if (pidIn(file) === told.pid) rmSync(file, { force: true });
+    if (pidIn(textIn(file)) !== told.pid) return;
+    if (before === undefined || !isRunning(pidIn(before))) return rmSync(file, { force: true });
+    writeFileSync(beside, before, { mode: 0o600 });
+    renameSync(beside, file);
   };
 }
 
-function pidIn(file: string): unknown {
+function textIn(file: string): string | undefined {
   try {
-    const told = parseJson(readFileSync(file, "utf8"));
-    return isObject(told) ? told["pid"] : undefined;
+    return readFileSync(file, "utf8");
   } catch {
     return undefined;
+  }
+}
+
+function pidIn(text: string | undefined): unknown {
+  const told = text === undefined ? undefined : parseJson(text);
+  return isObject(told) ? told["pid"] : undefined;
+}
+
+function isRunning(pid: unknown): boolean {
+  if (typeof pid !== "number") return false;
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
   }
 }

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 
 import type { JobRow } from "../core/claim.ts";
 import type { Depth, JobView } from "../core/overview.ts";
+import { isEndless } from "../core/override.ts";
 import { isReplyStatus, replyIn, replyStatuses } from "../core/reply.ts";
 import type { Reply, ReplyStatus } from "../core/reply.ts";
 import { Fault } from "../terminal/fault.ts";
@@ -83,12 +84,16 @@ function depthText(depth: Depth | undefined): string {
 function openRow(job: JobView, nowMs: number): readonly string[] {
   const { jobId, lane = "", enqueuedAtMs, doing, untilMs, why } = job;
   const age = enqueuedAtMs === undefined ? "" : lasting(nowMs - enqueuedAtMs);
-  return [jobId, lane, age, doing, untilMs === undefined ? "" : when(untilMs, nowMs), why];
+  return [jobId, lane, age, doing, untilMs === undefined ? "" : endOf(untilMs, nowMs), why];
 }
 
 /** Why it waits, and when that ends. */
 export function whyText({ why, untilMs }: Pick<JobView, "why" | "untilMs">, nowMs: number): string {
-  return untilMs === undefined ? why : `${why}; ${when(untilMs, nowMs)}`;
+  return untilMs === undefined ? why : `${why}; ${endOf(untilMs, nowMs)}`;
+}
+
+function endOf(untilMs: number, nowMs: number): string {
+  return isEndless(untilMs, nowMs) ? "until resumed" : when(untilMs, nowMs);
 }
 
 /** Rows of this end; no index serves them, so the table is read from its beginning until there are enough. */

@@ -8,7 +8,8 @@ export interface Submitted {
   readonly waits: boolean;
   readonly wallMs: number;
   readonly interrupted: boolean;
-  readonly file: string;
+  /** The command that goes on where this one was stopped. */
+  readonly again: string;
   readonly replies: string | undefined;
 }
 
@@ -62,7 +63,7 @@ export function documentOf({ sums, wallMs, interrupted }: Submitted): unknown {
 }
 
 export function summaryLines(submitted: Submitted, columns: number): readonly string[] {
-  const { sums, waits, wallMs, interrupted, file, replies } = submitted;
+  const { sums, waits, wallMs, interrupted, again, replies } = submitted;
   const { jobs, notSent, ...ends } = sums.counts;
   const { open, answeredBefore, linesRefused, copies } = sums;
   const lay = (label: string, words: readonly string[]) => laid(label, words.filter(Boolean), columns);
@@ -107,7 +108,7 @@ export function summaryLines(submitted: Submitted, columns: number): readonly st
     ...(interrupted
       ? [
           "",
-          `Stopped. The same command picks up again: npx sluice submit ${file} --wait`,
+          `Stopped. The same command picks up again: ${again}`,
           "  What was sent runs on; what is answered is not sent again.",
         ]
       : []),

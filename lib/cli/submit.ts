@@ -4,11 +4,13 @@ import type { Command } from "commander";
 
 import { createOutbox } from "../client/outbox.ts";
 import { readJobs } from "../client/index.ts";
-import type { Job } from "../client/index.ts";
+import type { Job, JobLine } from "../client/index.ts";
 import { submitBatch } from "../client/submit.ts";
+import type { Config } from "../core/config.ts";
 import { lanes } from "../core/lane.ts";
 import type { Lane } from "../core/lane.ts";
 import type { Reply } from "../core/reply.ts";
+import { unknownName } from "../core/unknown-name.ts";
 import { Fault } from "../terminal/fault.ts";
 import { plain } from "../terminal/width.ts";
 import { columnsMax } from "../terminal/words.ts";
@@ -16,6 +18,7 @@ import type { Cli, Deployment } from "./cli.ts";
 import { ending } from "./help.ts";
 import { interruption } from "./interruption.ts";
 import { laneUrls } from "./outputs.ts";
+import type { PlaceOptions } from "./place.ts";
 import { exitCodes } from "./run.ts";
 import type { Run } from "./run.ts";
 import { isSameFile, openReplies } from "./replies-file.ts";
@@ -42,7 +45,7 @@ export function addSubmit(program: Command, run: Run): void {
     .command("submit")
     .summary("send the jobs of a file")
     .description(
-      "Sends the jobs of a file, one envelope a line; - reads them from stdin. The same command again picks up where\n" +
+      "Sends the jobs of a file, one envelope a line; - reads them from stdin. The same command again picks up where " +
         "it was left: what has been answered, or is under way, is not sent again.",
     )
     .argument("<file>", "FILE.jsonl")
@@ -60,7 +63,8 @@ export function addSubmit(program: Command, run: Run): void {
   command.action((file: string, options: SubmitOptions) => run(command, (cli) => submit(cli, file, options)));
 }
 
-async function submit(cli: Cli, file: string, { lane, wait = false, replies }: SubmitOptions): Promise<number> {
+async function submit(cli: Cli, file: string, options: SubmitOptions): Promise<number> {
+  const { lane, wait = false, replies } = options;
   needFile(file);
   if (replies !== undefined && isSameFile(file, replies))
     throw new Fault(`--replies ${replies} would overwrite the jobs; name another file`);
@@ -87,14 +91,30 @@ async function submit(cli: Cli, file: string, { lane, wait = false, replies }: S
   const source = file === "-" ? process.stdin : createReadStream(file);
   const stop = () => void source.destroy();
   try {
-    await sendAndHear({ lines: readJobs(source), file, lane, waits, stop }, sender);
+    await sendAndHear(
+      {
+        lines: tellingUnknown(readJobs(source), file, config, (what) => cli.screen.tell(plain(what), "yellow")),
+        file,
+        lane,
+        waits,
+        stop,
+      },
+      sender,
+    );
   } finally {
     release();
     cli.screen.clear();
     await sink?.close();
   }
 
-  const result = { sums, waits, wallMs: cli.nowMs() - startedAtMs, interrupted: signal.aborted, file, replies };
+  const result = {
+    sums,
+    waits,
+    wallMs: cli.nowMs() - startedAtMs,
+    interrupted: signal.aborted,
+    again: againText(cli.options, file, options),
+    replies,
+  };
   if (cli.isJson) cli.document(documentOf(result));
   else cli.lines(summaryLines(result, Math.min(cli.columns, columnsMax)));
   if (signal.aborted) return exitCodes.interrupted;
@@ -102,7 +122,38 @@ async function submit(cli: Cli, file: string, { lane, wait = false, replies }: S
   return failed + expired + cancelled + notSent + sums.linesRefused > 0 ? exitCodes.failed : exitCodes.ok;
 }
 
-/** Without a config there is no price, and nothing else that a sender needs of it. */
+/** Its lines, each model that no worker of this config knows told once: nobody is to wait for a typo until its deadline. */
+async function* tellingUnknown(
+  lines: AsyncIterable<JobLine>,
+  file: string,
+  config: Config | undefined,
+  tell: (what: string) => void,
+): AsyncGenerator<JobLine> {
+  const before = new Set<string>();
+  for await (const line of lines) {
+    const unknown = line.kind === "job" && config !== undefined ? unknownName(line.job, config) : undefined;
+    if (unknown !== undefined && !before.has(unknown) && before.size < refusalsToldMax) {
+      before.add(unknown);
+      tell(`${file}:${line.line}: ${unknown}; npx sluice cancel ends it earlier`);
+    }
+    yield line;
+  }
+}
+
+/** The command that goes on where one was stopped: at the same place, for a shorter one would look elsewhere. */
+function againText(place: PlaceOptions, file: string, { lane, replies }: SubmitOptions): string {
+  const { local, stack, outputs, region, profile, endpoint, config } = place;
+  const named = { lane, replies, stack, outputs, region, profile, endpoint, config };
+  return [
+    "npx sluice submit",
+    file,
+    ...(replies === undefined ? ["--wait"] : []),
+    ...Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${value}`])),
+    ...(local === true ? ["--local"] : []),
+  ].join(" ");
+}
+
+/** Without a config there is no price, and no word on models. */
 function noConfig(error: unknown): undefined {
   if (!(error instanceof Fault)) throw error;
   return undefined;

@@ -1,5 +1,6 @@
 import type { JobRow } from "../core/claim.ts";
 import { crashesOf } from "../core/claim.ts";
+import { isEndless } from "../core/override.ts";
 import { replyIn } from "../core/reply.ts";
 import type { Reply } from "../core/reply.ts";
 import type { Standing } from "../core/why-open.ts";
@@ -21,9 +22,14 @@ export function timelineOf(row: JobRow, standing?: Pick<Standing, "why" | "until
     ...(reply === undefined
       ? at(stageAtMs, `${[stage, placeOf(row)].filter(Boolean).join(" ")}${crashed(row)}`)
       : at(stageAtMs, `${endText(reply)}${crashed(row)}`)),
-    ...(reply === undefined ? at(standing?.untilMs, "comes again, or sooner") : []),
+    ...(reply === undefined ? at(plannedEnd(standing?.untilMs, stageAtMs), "comes again, or sooner") : []),
     ...(reply === undefined ? at(deadlineAtMs, "its deadline") : []),
   ].toSorted((a, b) => a.atMs - b.atMs);
+}
+
+/** A pause that somebody has to take back has no place in time. */
+function plannedEnd(untilMs: number | undefined, sinceMs = 0): number | undefined {
+  return untilMs === undefined || isEndless(untilMs, sinceMs) ? undefined : untilMs;
 }
 
 function endText(reply: Reply): string {

@@ -83,7 +83,10 @@ export function whyOpen(row: JobRow, { nowMs, lanePausedUntilMs, budgetUntilMs, 
   }
   const { lane, notBeforeMs = 0, releases, fence } = row; // mutant: `0` → `1`: it has passed as well.
   if (fence === 0 && releases > 0)
-    return { doing: "released", why: `no worker that saw it knows its model, ${times(releases)}` };
+    return {
+      doing: "released",
+      why: `no worker that saw it knows its model, ${times(releases)}; add it to the config, or cancel the job`,
+    };
   if (lanePausedUntilMs !== undefined && lanePausedUntilMs >= notBeforeMs)
     return {
       doing: "requeued",

@@ -49,6 +49,17 @@ describe("npx sluice submit --wait", { timeout: 1_500_000 }, () => {
     expect(Math.max(...steps)).toBeLessThan(count / 5);
   });
 
+  test("tells once of a model that the config does not have, before anybody waits for its jobs", async () => {
+    const typos = [job("typo-1", { model: "fast-txt" }), job("typo-2", { model: "fast-txt" })];
+    const file = write(service.folder, "typos.jsonl", typos);
+    const { stderr } = await service.sluice("submit", file);
+    expect(stderr).toContain(
+      `${file}:1: model: "fast-txt" is not in the config (known: fast-text, smart-text); it waits`,
+    );
+    expect(stderr).not.toContain(`${file}:2`);
+    expect((await service.sluice("cancel", "typo-1", "typo-2")).code).toBe(0);
+  });
+
   test("ended by Ctrl-C it says how to pick up again, and the same command does", async () => {
     const slow = Array.from({ length: 4 }, (_, index) => job(`slow-${index}`, { lane: "bulk" }));
     const file = write(service.folder, "again.jsonl", [job("quick"), ...slow]);
@@ -65,7 +76,7 @@ describe("npx sluice submit --wait", { timeout: 1_500_000 }, () => {
     });
     const code = await new Promise((resolve) => void child.once("close", resolve));
     expect(code).toBe(130);
-    expect(out).toContain(`Stopped. The same command picks up again: npx sluice submit ${file} --wait`);
+    expect(out).toContain(`Stopped. The same command picks up again: npx sluice submit ${file} --wait --outputs `);
 
     const ended = await service.sluice("submit", file, "--wait", "--json");
     expect(ended.code).toBe(0);

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
 
 import { explain } from "../../lib/cli/explain.ts";
+import { whyText } from "../../lib/cli/jobs.ts";
 import { progressText } from "../../lib/cli/submit-summary.ts";
 import { Sums } from "../../lib/cli/sums.ts";
 import { timelineOf } from "../../lib/cli/timeline.ts";
 import type { JobRow } from "../../lib/core/claim.ts";
+import { foreverMs } from "../../lib/core/override.ts";
 import { noMeta, replyOf } from "../../lib/core/reply.ts";
 import { a } from "../a.ts";
 
@@ -84,6 +86,14 @@ describe("the life of a job, as its row tells it", () => {
     const standing = its.stage?.startsWith("requeued") === true ? { why: "", untilMs: 30_000 } : undefined;
     expect(timelineOf(its, standing).map(({ what }) => what)).toEqual(told);
   });
+});
+
+test("a pause without an end has no hour at which it ends, and no place in the life of a job", () => {
+  const standing = { why: "its lane bg is paused", untilMs: foreverMs };
+  const row = a.bareRow({ jobId: "a", enqueuedAtMs: 1_000, stage: "requeued until 1970", stageAtMs: 3_000 });
+  expect(whyText(standing, 4_000)).toBe("its lane bg is paused; until resumed");
+  expect(whyText({ ...standing, untilMs: 64_000 }, 4_000)).toBe("its lane bg is paused; in 1 min");
+  expect(timelineOf(row, standing).map(({ what }) => what)).toEqual(["queued", "requeued until 1970"]);
 });
 
 test("progress says what is done, what runs and waits, and how long it will take", () => {

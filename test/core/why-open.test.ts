@@ -192,13 +192,19 @@ const rows: Row[] = [
     "a job whose model nobody knew, once",
     { state: "queued", fence: 0, releases: 1 },
     {},
-    { doing: "released", why: "no worker that saw it knows its model, once so far" },
+    {
+      doing: "released",
+      why: "no worker that saw it knows its model, once so far; add it to the config, or cancel the job",
+    },
   ],
   [
     "a job whose model nobody knew, several times",
     { state: "queued", fence: 0, releases: 3 },
     {},
-    { doing: "released", why: "no worker that saw it knows its model, 3 times so far" },
+    {
+      doing: "released",
+      why: "no worker that saw it knows its model, 3 times so far; add it to the config, or cancel the job",
+    },
   ],
   [
     "a job that was released once and has run since",

@@ -9,7 +9,7 @@ import type { Markup } from "../../../lib/view/markup.ts";
 import { overviewMarkup } from "../../../lib/view/overview.ts";
 import { timelineMarkup } from "../../../lib/view/timeline.ts";
 import type { Heard } from "../../../lib/view/timeline.ts";
-import { counted, moment, span } from "../../../lib/view/words.ts";
+import { counted, forMore, moment } from "../../../lib/view/words.ts";
 import { chartsSection } from "./charts.ts";
 import type { Ended, History } from "./history.ts";
 import type { Measured } from "./measured.ts";
@@ -69,7 +69,7 @@ export function jobInside(jobId: string, row: JobRow | undefined, heard: readonl
   if (row === undefined && heard.length === 0)
     return markup`<h2>${jobId}</h2><p class="empty">No worker has seen a job of this name. If it was sent just now, it is on its way: look again. Else see the name, letter for letter.</p>`;
   return markup`<section aria-labelledby="job"><h2 id="job">Job <code>${jobId}</code></h2>
-${open !== undefined && markup`<p>It is open: <span class="chip ${open.doing}">${open.doing}</span> ${open.why}${open.untilMs !== undefined && open.untilMs > nowMs && markup`, for ${span(open.untilMs - nowMs)} more`}. ${controls.cancel?.(jobId)}</p>`}
+${open !== undefined && markup`<p>It is open: <span class="chip ${open.doing}">${open.doing}</span> ${open.why}${open.untilMs !== undefined && open.untilMs > nowMs && markup`, ${forMore(open.untilMs, nowMs)}`}. ${controls.cancel?.(jobId)}</p>`}
 ${row !== undefined && facts(row, nowMs)}
 <h2>Timeline</h2>
 ${heard.length > 0 ? timelineMarkup(heard, nowMs) : markup`<p class="note">This run has heard nothing of it: what stands above is all that its row tells.</p>`}</section>`;
