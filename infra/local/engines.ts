@@ -17,6 +17,8 @@ export async function untilActive(client: DynamoDBClient, TableName: string): Pr
 export interface Engine {
   readonly endpoint: string;
   readonly stop: () => Promise<void>;
+  /** Of an engine that is a process of its own: kept when that has ended, stopped or not. */
+  readonly ended?: Promise<void>;
 }
 
 const host = "127.0.0.1";
@@ -36,8 +38,8 @@ export async function startDynoxide(dataFile?: string): Promise<Engine> {
   for (let tries = 1; ; tries++) {
     const port = await freePort();
     const kept = dataFile === undefined ? [] : ["--db-path", dataFile];
-    const { runs, stop } = runWhileParentLives(binary, ["--host", host, "--port", String(port), ...kept]);
-    if (await listens(port, runs)) return { endpoint: `http://${host}:${port}`, stop };
+    const { runs, stop, ended } = runWhileParentLives(binary, ["--host", host, "--port", String(port), ...kept]);
+    if (await listens(port, runs)) return { endpoint: `http://${host}:${port}`, stop, ended };
     await stop();
     // Between finding a port free and using it, somebody else may have taken it.
     if (tries === startTriesMax) throw new Error(`dynoxide did not listen within ${startMsMax} ms, ${tries} times`);
@@ -120,6 +122,7 @@ function runWhileParentLives(program: string, args: readonly string[]) {
   shell.stdin.on("error", () => undefined); // the program may be gone before we say goodbye
   shell.unref();
   return {
+    ended,
     runs: () => shell.pid !== undefined && shell.exitCode === null,
     stop: async () => {
       shell.ref(); // now it is waited for, and may be the last thing that is

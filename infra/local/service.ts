@@ -70,8 +70,8 @@ export interface Service {
 /** The region that local queues and tables are in; targets have their own. */
 const region = "us-west-2";
 
-/** Which lane, or which function, has something to tell. */
-export type ServiceNews = MappingNews & { readonly from: string };
+/** Which lane, which function or which engine has something to tell; `gone`: an engine has died, and nothing works without it. */
+export type ServiceNews = (MappingNews | { readonly kind: "gone" }) & { readonly from: string };
 
 /** Ends what it has started before it throws. What the end itself does to workers is no news. */
 export async function openService(options: ServiceOptions, tell: (news: ServiceNews) => void): Promise<Service> {
@@ -95,7 +95,9 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
     });
     // First of all: a wrong config is told before anything runs.
     const synthesized = synthesize(options.limits, outdir);
-    const { endpoints, bedrockRecord } = await startEngines(options, ending);
+    const { endpoints, bedrockRecord } = await startEngines(options, ending, (from) => {
+      if (!closing.signal.aborted) tell({ kind: "gone", from });
+    });
     const clients = clientsOf(endpoints);
     ending.push(async () => Object.values(clients).forEach((client) => client.destroy()));
     const stack = await makeStack(synthesized, clients, region);
@@ -155,16 +157,22 @@ export type Endpoints = Readonly<Record<`AWS_ENDPOINT_URL_${"DYNAMODB" | "SQS" |
   Readonly<Partial<Record<`AWS_ENDPOINT_URL_${"BEDROCK_RUNTIME" | "EVENTBRIDGE" | "SFN" | "SNS"}`, string>>>;
 
 /** Endpoints that the environment names are used as they are; the others are started. */
-async function startEngines(options: ServiceOptions, ending: (() => Promise<unknown>)[]) {
+async function startEngines(
+  options: ServiceOptions,
+  ending: (() => Promise<unknown>)[],
+  gone: (engine: string) => void,
+) {
   const { env } = process;
-  function owned(engine: Engine): string {
+  function owned(name: string, engine: Engine): string {
+    void engine.ended?.then(() => gone(name));
     ending.push(() => engine.stop());
     return engine.endpoint;
   }
 
-  const dynamo = env["AWS_ENDPOINT_URL_DYNAMODB"] ?? owned(await startDynamo(tablesIn(options.dataDirectory)));
+  const dynamo =
+    env["AWS_ENDPOINT_URL_DYNAMODB"] ?? owned("DynamoDB", await startDynamo(tablesIn(options.dataDirectory)));
   const [givenSqs, givenS3] = [env["AWS_ENDPOINT_URL_SQS"], env["AWS_ENDPOINT_URL_S3"]];
-  const fauxqs = givenSqs !== undefined && givenS3 !== undefined ? "" : owned(await startFauxqs());
+  const fauxqs = givenSqs !== undefined && givenS3 !== undefined ? "" : owned("SQS", await startFauxqs());
   const queues = givenSqs ?? fauxqs;
   const endpoints = {
     AWS_ENDPOINT_URL_DYNAMODB: dynamo,

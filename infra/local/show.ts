@@ -52,6 +52,10 @@ export function showOn(screen: Screen, samples: readonly Sample[]): Show {
     },
     news(news) {
       if (news.kind === "trouble") trouble(`${news.from}: SQS refused to ${news.what}: ${news.name}`);
+      if (news.kind === "gone")
+        trouble(
+          `the engine of ${news.from} has died, and nothing works without it; end this with Ctrl-C, and start again`,
+        );
       if (news.kind !== "invoked" || news.how.kind === "returned") return;
       const why = news.how.kind === "threw" ? news.how.name : "the function's timeout";
       trouble(`${news.from}: ${why}; its messages come again; see its log`);

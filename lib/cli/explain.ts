@@ -45,7 +45,7 @@ export function explain(error: unknown): Explained {
   if (/ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|EAI_AGAIN|ETIMEDOUT|TimeoutError/.test(`${name} ${codeOf(error)} ${text}`))
     return {
       what: `nobody answers: ${text || name}`,
-      remedy: "check the network, the region and --endpoint; a local service must be running",
+      remedy: "check the network, the region and --endpoint; a service on this machine may have to be started again",
     };
   if (/Throttl|ProvisionedThroughputExceeded|TooManyRequests|SlowDown|RequestLimitExceeded/.test(name))
     return { what: `AWS throttles (${name})`, remedy: "wait a moment, and try again" };

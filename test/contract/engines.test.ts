@@ -1,9 +1,9 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { DescribeTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { ListQueuesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { describe, expect, test } from "vitest";
-import { startFauxqs } from "../../infra/local/engines.ts";
+import { startDynoxide, startFauxqs } from "../../infra/local/engines.ts";
 import { createBucket, createJobTable, createQueue, dynamoEngines, engineForTests, localClient } from "./engines.ts";
 
 describe.each(dynamoEngines)("%s", async (_name, start) => {
@@ -34,6 +34,26 @@ describe("fauxqs", async () => {
     expect(QueueUrls).toEqual([queueUrl]);
   });
 });
+
+test.runIf(dynamoEngines.some(([name]) => name === "dynoxide"))(
+  "an engine of its own process says so when somebody else has ended that",
+  async () => {
+    const engine = await startDynoxide();
+    const listening = `dynoxide --host 127.0.0.1 --port ${new URL(engine.endpoint).port}`;
+    const [pid] = execFileSync("ps", ["-eo", "pid,args"], { encoding: "utf8" })
+      .split("\n")
+      .filter((line) => line.includes(listening) && !line.includes("/bin/sh"))
+      .map((line) => Number.parseInt(line, 10));
+    let hasEnded = false;
+    const ended = engine.ended?.then(() => (hasEnded = true));
+    await fetch(engine.endpoint);
+    expect(hasEnded).toBe(false);
+    process.kill(pid ?? Number.NaN, "SIGKILL");
+    await ended;
+    expect(hasEnded).toBe(true);
+    await engine.stop();
+  },
+);
 
 test.runIf(dynamoEngines.some(([name]) => name === "dynoxide"))(
   "an engine's process ends with its parent, even a killed one",
