@@ -10,7 +10,7 @@ import { findPlace } from "../../lib/cli/place.ts";
 import { programOf } from "../../lib/cli/program.ts";
 import { sendAndHear } from "../../lib/cli/submit-file.ts";
 import { Sums } from "../../lib/cli/sums.ts";
-import type { Job } from "../../lib/client/index.ts";
+import type { Job, Submitted } from "../../lib/client/index.ts";
 import { systemClock } from "../../lib/aws/clock.ts";
 import { createMemoryJobTable } from "../../lib/memory/job-table.ts";
 import { a } from "../a.ts";
@@ -59,6 +59,7 @@ const lines: readonly [when: string, line: string, remedy?: string][] = [
   ["", "parked delete"],
   ["", "jobs --local --stack Sluice"],
   ["", "submit nowhere.jsonl"],
+  ["", "cancel order#8812"],
 ];
 
 const withFiles: readonly [when: string, line: string, files?: Readonly<Record<string, string>>][] = [
@@ -113,7 +114,10 @@ function localFault(pid: number, region: string | undefined): Promise<string> {
 }
 
 /** What is told of the jobs of a file, the last of it. */
-async function toldOf(...jobs: readonly Job[]): Promise<string> {
+const toldOf = (...jobs: readonly Job[]) => toldOnceSent([], jobs);
+
+/** The same, where this is what AWS made of them. */
+async function toldOnceSent(outcomes: readonly Submitted[], jobs: readonly Job[]): Promise<string> {
   const table = createMemoryJobTable();
   const told: string[] = [];
   async function* read() {
@@ -122,7 +126,7 @@ async function toldOf(...jobs: readonly Job[]): Promise<string> {
   const row = a.row({ jobId: "order-8812-summary", contentHash: "another" });
   const sending = { lines: read(), file: "jobs.jsonl", lane: undefined, waits: false, stop: () => {} };
   await sendAndHear(sending, {
-    client: { submitBatch: async () => [] },
+    client: { submitBatch: async () => outcomes },
     jobs: { ...table, readMany: async (ids) => (ids.includes(row.jobId) ? [row] : []) },
     clock: systemClock,
     bucket: undefined,
@@ -144,6 +148,15 @@ const job = (facts: { readonly jobId?: string; readonly operation?: string }): J
 const sending: readonly Entry[] = [
   ["", () => toldOf(job({ jobId: "order-8813" }), job({ jobId: "order-8813", operation: "other" }))],
   ["The deployment has a job of that id already.", () => toldOf(job({}))],
+  [
+    "SQS did not take it, or the client refused it, with the reason.",
+    () =>
+      toldOnceSent(
+        [{ kind: "failed", index: 0, jobId: "order-8814", name: "AccessDenied" }],
+        [job({ jobId: "order-8814" })],
+      ),
+    "Once the reason is gone, the same command sends what is missing.",
+  ],
 ];
 
 /** An error of AWS, in the two lines that it is told in. */

@@ -30,6 +30,7 @@ export const internal: readonly { readonly at: string; readonly says?: string; r
     says: "the deployment's config is needed here",
     why: "A checkout has one; the package alone, in a directory without it, has none.",
   },
+  { at: "lib/cli/parked.ts", says: "would be run again", why: "What --dry-run says of a message, which is no error." },
   { at: "lib/core/why-open.ts", why: "Why a job waits is no error." },
   { at: "lib/memory/bedrock-answer.ts", why: "What the stand-in for Bedrock answers." },
   { at: "lib/memory/models.ts", why: "Bedrock's own errors, as the stand-in has them." },
@@ -52,7 +53,6 @@ export const internal: readonly { readonly at: string; readonly says?: string; r
     says: "it cannot be run again",
     why: "The same, before the text of a RerunRefused.",
   },
-  { at: "infra/local/run.ts", says: "not sent", why: "Before the fault or the name that kept a job from being sent." },
   { at: "infra/alarms.ts", says: "no alarm", why: "Asked by the construct itself, for alarms that it has just made." },
   { at: "infra/metrics.ts", why: "Dashboard and alarms name metrics that the worker emits, or no template is made." },
   {
