@@ -1,4 +1,5 @@
 /** Runs that end badly, each a whole service: too many processes for the fast suite. */
+import { readdirSync } from "node:fs";
 import { describe, test } from "vitest";
 
 import { job, write } from "./files.ts";
@@ -26,7 +27,8 @@ describe("npm start", { timeout: 60_000 }, () => {
     "takes its engines and workers with it on %s",
     async (signal, { expect, onTestFinished }) => {
       const args = [file(`${signal}.jsonl`, [job("slow")]), "--script", file("slow.json", ['{"latency": 60000}'])];
-      const started = startLocally(args, onTestFinished);
+      const temporary = temporaryFolder(signal);
+      const started = startLocally(args, onTestFinished, { ...process.env, TMPDIR: temporary });
       await until(() => started.stderr().includes("slow waiting") || started.stderr().includes("0 of 1 answered"));
       const family = familyOf(started.pid);
       expect(family.length).toBeGreaterThan(3);
@@ -34,6 +36,7 @@ describe("npm start", { timeout: 60_000 }, () => {
       expect(await started.ended).toBe({ SIGINT: 130, SIGTERM: 143, SIGKILL: null }[signal]);
       await until(() => !family.some((pid) => isAlive(pid)));
       if (signal === "SIGKILL") return;
+      expect(readdirSync(temporary)).toEqual([]);
       expect(started.stdout()).toContain("; interrupted: 1 unanswered, 0 succeeded\n");
       expect(started.stdout()).not.toMatch(/NOT returned|hidden/);
       expect(started.stderr()).not.toContain("EnvironmentDied");
