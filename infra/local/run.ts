@@ -8,6 +8,7 @@ import type { Client, Job } from "../../lib/client/index.ts";
 import { createOutbox } from "../../lib/client/outbox.ts";
 import { createOutputs } from "../../lib/client/outputs.ts";
 import type { JobRow } from "../../lib/core/claim.ts";
+import { errorName } from "../../lib/core/error-name.ts";
 import type { Lane } from "../../lib/core/lane.ts";
 import { leaseGraceMs, leaseMs } from "../../lib/core/limits.ts";
 import type { JobTable } from "../../lib/ports.ts";
@@ -174,7 +175,7 @@ async function hear(
         watch.replied(reply, Date.now() - startedAtMs);
       }
     } catch (error) {
-      watch.trouble(`the job table could not be read: ${error instanceof Error ? error.name : "unknown error"}`);
+      watch.trouble(`the job table could not be read: ${errorName(error)}`);
     }
     watch.progress(tally.counts, open, Date.now() - startedAtMs);
     const pauseMs = Math.min(pollMsMax, Math.max(pollMsMin, politeness * (Date.now() - askedAtMs)));

@@ -14,6 +14,10 @@ export function remedyFor(errorName: string): string {
       return "AWS refuses for a moment: refresh in a minute. If it stays so, see DynamoDB's refusals on the dashboard.";
     case "TimeoutError":
       return "AWS did not answer in time: refresh. In a VPC there must be a way to DynamoDB and SQS.";
+    case "ECONNREFUSED":
+    case "ECONNRESET":
+    case "ENOTFOUND":
+      return "Nobody answers there: an engine on this machine has ended, and npm start begins anew; on AWS it is the network.";
     default:
       return "Refresh; if it stays so, the log has the error by this name.";
   }
