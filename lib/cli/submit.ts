@@ -19,6 +19,7 @@ import { ending } from "./help.ts";
 import { interruption } from "./interruption.ts";
 import { laneUrls } from "./outputs.ts";
 import type { PlaceOptions } from "./place.ts";
+import { quietTeller } from "./quiet.ts";
 import { exitCodes } from "./run.ts";
 import type { Run } from "./run.ts";
 import { isSameFile, openReplies } from "./replies-file.ts";
@@ -75,6 +76,10 @@ async function submit(cli: Cli, file: string, options: SubmitOptions): Promise<n
   const waits = wait || sink !== undefined;
   const sums = new Sums(config);
   const { signal, release } = interruption();
+  const quiet = quietTeller(
+    () => cli.nowMs(),
+    (what) => cli.screen.tell(what, "yellow"),
+  );
   let told = 0;
   const hearing: Hearing = {
     refused(what) {
@@ -85,7 +90,10 @@ async function submit(cli: Cli, file: string, options: SubmitOptions): Promise<n
     async replied(reply: Reply) {
       await sink?.write(reply);
     },
-    progress: () => cli.screen.status(progressText(sums, waits, cli.nowMs(), cli.columns)),
+    progress() {
+      if (waits) quiet(sums.open);
+      cli.screen.status(progressText(sums, waits, cli.nowMs(), cli.columns));
+    },
   };
   const sender = { ...sides(deployment), sums, hearing, signal };
   const source = file === "-" ? process.stdin : createReadStream(file);
