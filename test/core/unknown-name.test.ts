@@ -22,11 +22,6 @@ const rows: readonly [says: string, facts: Parameters<typeof told>[0], word: str
     `model: "fast-text@mars" is not in the config (known: fast-text@us-west-2, fast-text@us-east-1); ${waits}`,
   ],
   [
-    "and be it the only one",
-    { model: "smart-text@mars" },
-    `model: "smart-text@mars" is not in the config (known: smart-text@us-west-2); ${waits}`,
-  ],
-  [
     "a fallback with a typo is told as one",
     { fallback: ["smart-txt"] },
     `fallback: "smart-txt" is not in the config (known: fast-text, smart-text); ${waits}`,
