@@ -113,10 +113,7 @@ export const facts: readonly Fact[] = [
     name: "redrive-allow",
     says: "a dead-letter queue that allows one source by its ARN turns another away",
     async run({ sqs, factsQueueUrl, factsDeadQueueUrl, strangerQueueUrl }) {
-      const [source, dead] = await Promise.all([
-        attributesOf(sqs, factsQueueUrl),
-        attributesOf(sqs, factsDeadQueueUrl),
-      ]);
+      const [source, dead] = await attributesOfBoth(sqs, factsQueueUrl, factsDeadQueueUrl);
       assert.deepEqual(parseJson(dead["RedriveAllowPolicy"] ?? ""), {
         redrivePermission: "byQueue",
         sourceQueueArns: [source["QueueArn"]],
@@ -130,10 +127,7 @@ export const facts: readonly Fact[] = [
     name: "move-task",
     says: "messages of a dead-letter queue are moved back by one task",
     async run({ sqs, arrivalMsMax, factsQueueUrl, factsDeadQueueUrl }) {
-      const [source, dead] = await Promise.all([
-        attributesOf(sqs, factsQueueUrl),
-        attributesOf(sqs, factsDeadQueueUrl),
-      ]);
+      const [source, dead] = await attributesOfBoth(sqs, factsQueueUrl, factsDeadQueueUrl);
       const body = randomUUID();
       await sqs.send(new SendMessageCommand({ QueueUrl: factsDeadQueueUrl, MessageBody: body }));
       const task = { SourceArn: dead["QueueArn"], DestinationArn: source["QueueArn"] };
@@ -220,6 +214,11 @@ export async function pageCostsOneUnit(dynamo: DynamoDBClient, TableName: string
 async function attributesOf(sqs: SQSClient, QueueUrl: string): Promise<Readonly<Record<string, string>>> {
   const { Attributes = {} } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ["All"] }));
   return { ...Attributes };
+}
+
+/** Of a queue and of its dead-letter queue. */
+function attributesOfBoth(sqs: SQSClient, queueUrl: string, deadQueueUrl: string) {
+  return Promise.all([attributesOf(sqs, queueUrl), attributesOf(sqs, deadQueueUrl)]);
 }
 
 async function sentAndReceived(

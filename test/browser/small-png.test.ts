@@ -1,6 +1,6 @@
-import { crc32, deflateSync } from "node:zlib";
+import { deflateSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { smallPng } from "./small-png.ts";
+import { chunk, smallPng } from "./small-png.ts";
 
 const width = 8;
 const height = 4;
@@ -25,14 +25,6 @@ function picture(filter: number): Buffer {
   header.set([8, 2], 8);
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   return Buffer.concat([signature, chunk("IHDR", header), chunk("IDAT", deflateSync(Buffer.from(rows)))]);
-}
-
-function chunk(type: string, data: Buffer): Buffer {
-  const named = Buffer.concat([Buffer.from(type), data]);
-  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
-  length.writeUInt32BE(data.length);
-  sum.writeUInt32BE(crc32(named));
-  return Buffer.concat([length, named, sum]);
 }
 
 test.each([1, 2, 3])("a picture behind filter %i becomes the same as without one", (filter) =>

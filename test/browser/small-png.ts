@@ -72,7 +72,7 @@ function colourAt(rgb: Uint8Array, dot: number): number {
   return ((rgb[dot * 3] ?? 0) << 16) | ((rgb[dot * 3 + 1] ?? 0) << 8) | (rgb[dot * 3 + 2] ?? 0);
 }
 
-function chunk(type: string, data: Buffer): Buffer {
+export function chunk(type: string, data: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(type), data]);
   const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
   length.writeUInt32BE(data.length);
