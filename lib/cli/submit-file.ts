@@ -162,17 +162,24 @@ async function hearRow(row: JobRow, { sums, hearing }: Sender, before: boolean):
   await hearing.replied(reply, before);
 }
 
-/** Until every job that is open has its reply, or the signal fires; `sent` fires when no more will be sent. */
+/**
+ * Until every job that is open has its reply, or the signal fires; `sent` fires when no more will be sent. Jobs are
+ * asked for in rounds; in between, every other time, the oldest, which a queue answers first: a round of ten thousand
+ * takes ten seconds, and would tell of all that they brought at once.
+ */
 async function hear(sent: AbortSignal, sender: Sender): Promise<void> {
   const { jobs, clock, sums, hearing, signal } = sender;
   let quietMs = 0;
   let left: string[] = [];
+  let oldestNext = false;
   while (!signal.aborted && (!sent.aborted || sums.open > 0)) {
     if (left.length === 0) left = sums.openIds();
-    const asked = left.splice(0, blockSize).filter((jobId) => sums.isOpen(jobId));
+    const asked = oldestNext ? sums.openIds().slice(0, blockSize) : left.splice(0, blockSize);
     const before = sums.open;
-    for (const row of await jobs.readMany(asked)) await hearRow(row, sender, false);
+    for (const row of await jobs.readMany(asked.filter((jobId) => sums.isOpen(jobId))))
+      await hearRow(row, sender, false);
     hearing.progress();
+    oldestNext = !oldestNext && left.length > 0;
     if (sums.open < before) quietMs = 0;
     else if (left.length === 0) quietMs = Math.min(quietMsMax, quietMs * 1.5 + 100);
     if (!sent.aborted || sums.open > 0) await clock.sleep(blockMs + (left.length === 0 ? quietMs : 0), signal);

@@ -3,19 +3,26 @@ import { describe, expect, test } from "vitest";
 import { sendAndHear } from "../../lib/cli/submit-file.ts";
 import type { Sender } from "../../lib/cli/submit-file.ts";
 import { Sums } from "../../lib/cli/sums.ts";
+import type { JobRow } from "../../lib/core/claim.ts";
+import type { Reply } from "../../lib/core/reply.ts";
 import { readJobs } from "../../lib/client/index.ts";
 import { createVirtualClock } from "../../lib/memory/clock.ts";
-import { createMemoryJobTable } from "../../lib/memory/job-table.ts";
-import { t0 } from "../a.ts";
+import { a, t0 } from "../a.ts";
 import { job } from "../local/files.ts";
 
 const hourMs = 3_600_000;
 const broken = new Error("AWS does not answer");
 
-/** A sender of so many jobs, of which nobody answers one; each of its two sides can be made to fail. */
-function aSender({ jobs = 1_500, sendFails = Infinity, readFails = 0 } = {}) {
+/** When a job of the file is answered, by its place from 0 and by when it was sent. */
+type Answers = (place: number, sentAtMs: number) => number;
+
+const never: Answers = () => Infinity;
+
+/** A sender of so many jobs, of which nobody answers one unless told when; each of its two sides can be made to fail. */
+function aSender({ jobs = 1_500, sendFails = Infinity, readFails = 0, sendMs = 10_000, answers = never } = {}) {
   const clock = createVirtualClock(t0);
-  const table = createMemoryJobTable();
+  const answeredAtMs = new Map<string, number>();
+  const heard: { readonly jobId: string; readonly lateMs: number }[] = [];
   const asked = { sends: 0, reads: 0, stops: 0 };
   const ended = new AbortController();
   const sender: Sender = {
@@ -23,23 +30,27 @@ function aSender({ jobs = 1_500, sendFails = Infinity, readFails = 0 } = {}) {
     bucket: undefined,
     sums: new Sums(undefined),
     signal: ended.signal,
-    hearing: { refused: () => undefined, replied: async () => undefined, progress: () => undefined },
+    hearing: { refused: () => undefined, replied: hears, progress: () => undefined },
     jobs: {
       async readMany(ids) {
         asked.reads += 1;
         if (asked.reads === readFails) throw broken;
-        return table.readMany(ids);
+        return ids.filter((jobId) => (answeredAtMs.get(jobId) ?? Infinity) <= clock.nowMs()).map(answeredRow);
       },
     },
     client: {
       async submitBatch(batch) {
         asked.sends += 1;
         if (asked.sends >= sendFails) throw broken;
-        await clock.sleep(10_000);
+        await clock.sleep(sendMs);
+        for (const { jobId } of batch) answeredAtMs.set(jobId, answers(answeredAtMs.size, clock.nowMs()));
         return batch.map(({ jobId }, index) => ({ kind: "sent", index, jobId }));
       },
     },
   };
+  async function hears({ jobId }: Reply) {
+    heard.push({ jobId, lateMs: clock.nowMs() - (answeredAtMs.get(jobId) ?? Infinity) });
+  }
   async function* chunks() {
     for (let line = 1; line <= jobs; line += 1) yield Buffer.from(`${JSON.stringify(job(`job-${line}`))}\n`);
   }
@@ -50,7 +61,19 @@ function aSender({ jobs = 1_500, sendFails = Infinity, readFails = 0 } = {}) {
     () => "done",
     (error: unknown) => error,
   );
-  return { clock, asked, running, ended };
+  return { clock, asked, heard, running, ended };
+}
+
+function answeredRow(jobId: string): JobRow {
+  const reply: Reply = {
+    jobId,
+    ok: false,
+    status: "cancelled",
+    error: { code: "cancelled", message: "", retryable: false },
+    meta: a.meta(),
+    metadata: {},
+  };
+  return a.bareRow({ jobId, reply: JSON.stringify(reply) });
 }
 
 describe("sending a file and hearing its replies", () => {
@@ -80,5 +103,29 @@ describe("sending a file and hearing its replies", () => {
     await clock.advance(20_000);
     expect(await running).toBe("done");
     expect(asked).toMatchObject({ sends: 1, stops: 1 });
+  });
+
+  test("hears of jobs soon that are answered as they were sent, however many are open", async () => {
+    const { clock, asked, heard, running } = aSender({
+      jobs: 10_000,
+      sendMs: 100,
+      answers: (place) => t0 + 4_000 + place * 4,
+    });
+    await clock.advance(60_000);
+    expect(await running).toBe("done");
+    expect(heard).toHaveLength(10_000);
+    expect(Math.max(...heard.map(({ lateMs }) => lateMs))).toBeLessThan(2_500);
+    expect(asked.reads).toBeLessThan(130);
+  });
+
+  test("hears of the others within two rounds while the oldest wait", async () => {
+    const { clock, heard } = aSender({
+      jobs: 10_000,
+      sendMs: 100,
+      answers: (place) => (place < 1_000 ? Infinity : t0 + 4_000 + place * 4),
+    });
+    await clock.advance(120_000);
+    expect(heard).toHaveLength(9_000);
+    expect(Math.max(...heard.map(({ lateMs }) => lateMs))).toBeLessThan(40_000);
   });
 });
