@@ -2,7 +2,7 @@ import { Option } from "commander";
 import type { Command } from "commander";
 
 import type { JobRow } from "../core/claim.ts";
-import type { Depth, JobView } from "../core/overview.ts";
+import type { Depth, JobView, Missing } from "../core/overview.ts";
 import { isEndless } from "../core/override.ts";
 import { isReplyStatus, replyIn, replyStatuses } from "../core/reply.ts";
 import type { Reply, ReplyStatus } from "../core/reply.ts";
@@ -11,7 +11,7 @@ import { plain } from "../terminal/width.ts";
 import { counted, lasting, when } from "../terminal/words.ts";
 import type { Cli } from "./cli.ts";
 import { ending } from "./help.ts";
-import { lookAtAll } from "./look.ts";
+import { lookAtJobs, wholeFromJobs } from "./look.ts";
 import { exitCodes } from "./run.ts";
 import type { Run } from "./run.ts";
 import { wholeFrom1 } from "./numbers.ts";
@@ -48,11 +48,11 @@ async function jobs(cli: Cli, { open, failed, status, limit }: JobsOptions): Pro
 }
 
 async function openJobs(cli: Cli, limit: number): Promise<number> {
-  const overview = await lookAtAll(cli, limit);
-  const { atMs, jobs: shown, all, parked } = overview;
+  const overview = await lookAtJobs(cli, limit);
+  const { atMs, jobs: shown, missing, parked } = overview;
   const lanes = overview.lanes.map(({ lane, depth, pausedUntilMs }) => ({ lane, depth, pausedUntilMs }));
   if (cli.isJson) {
-    cli.document({ atMs, all, jobs: shown, lanes, parked });
+    cli.document({ atMs, all: missing === "none", jobs: shown, lanes, parked });
     return exitCodes.ok;
   }
   if (shown.length > 0) {
@@ -70,11 +70,23 @@ async function openJobs(cli: Cli, limit: number): Promise<number> {
     );
   }
   cli.lines([
-    all ? said(shown.length, "open job") : `the first ${said(shown.length, "open job")}; more with --limit`,
+    countText(shown.length, missing),
     // A job that no worker has seen has no row yet: it is counted here alone.
     `messages, waiting and hidden: ${[...lanes.map(({ lane, depth }) => `${lane} ${depthText(depth)}`), `parked ${depthText(parked)}`].join(", ")}`,
   ]);
   return exitCodes.ok;
+}
+
+/** How many these are of all: what helps to see the others. */
+export function countText(count: number, missing: Missing): string {
+  switch (missing) {
+    case "none":
+      return said(count, "open job");
+    case "younger":
+      return `the oldest ${said(count, "open job")}; more with --limit`;
+    case "any":
+      return `${said(count, "open job")} in what was read of a long table; --limit ${wholeFromJobs} reads all of it`;
+  }
 }
 
 function depthText(depth: Depth | undefined): string {

@@ -6,7 +6,7 @@ import type { LedgerView } from "../core/overview.ts";
 import { when } from "../terminal/words.ts";
 import type { Cli } from "./cli.ts";
 import { ending } from "./help.ts";
-import { lookAround, lookAtAll } from "./look.ts";
+import { lookAround, lookAtJobs } from "./look.ts";
 import { exitCodes } from "./run.ts";
 import type { Run } from "./run.ts";
 
@@ -96,7 +96,7 @@ export function addLeases(program: Command, run: Run): void {
 const jobsMax = 1_000;
 
 async function leases(cli: Cli): Promise<number> {
-  const { atMs, ledgers } = await lookAtAll(cli, jobsMax);
+  const { atMs, ledgers } = await lookAtJobs(cli, jobsMax);
   const all = ledgers.flatMap(({ name, leases: out }) => out.map((lease) => ({ ledger: name, ...lease })));
   if (cli.isJson) {
     cli.document({ atMs, leases: all });

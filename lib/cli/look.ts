@@ -5,35 +5,29 @@ import type { Config } from "../core/config.ts";
 import { isLane, lanes } from "../core/lane.ts";
 import { ledgersOf } from "../core/ledgers.ts";
 import type { Overview } from "../core/overview.ts";
-import { readOverview } from "../operate/read-overview.ts";
-import type { Watched } from "../operate/read-overview.ts";
+import { readLimits, readOverview } from "../operate/read-overview.ts";
 import { Fault } from "../terminal/fault.ts";
 import type { Cli } from "./cli.ts";
 
-/** The overview, the whole table's open jobs in it. */
-export async function lookAtAll(cli: Cli, jobsMax: number): Promise<Overview> {
+/** From so many jobs on the whole table is read for them, however long it is. */
+export const wholeFromJobs = 1_001;
+
+/** A page of the table holds a megabyte, answered jobs too: so many are enough where a few jobs are wanted. */
+const pagesMax = 40;
+
+/** The overview, with the oldest of the open jobs that the index and the table's first pages tell of. */
+export async function lookAtJobs(cli: Cli, jobsMax: number): Promise<Overview> {
   const { jobs, leases, clock, queues } = await cli.deployment();
   return await readOverview({ jobs, leases, clock, queues }, await cli.config(), {
-    pagesMax: pagesMax(jobsMax),
+    pagesMax: jobsMax < wholeFromJobs ? pagesMax : Infinity,
     jobsMax,
   });
-}
-
-/** A page of the table holds a megabyte, answered jobs too: a few for a few jobs, all for a whole list. */
-function pagesMax(jobsMax: number): number {
-  return jobsMax > 1_000 ? Infinity : 40;
 }
 
 /** Limits, breakers and pauses, and of jobs these rows alone: no table is scanned for them. */
 export async function lookAround(cli: Cli, rows: readonly JobRow[] = []): Promise<Overview> {
   const { leases, clock } = await cli.deployment();
-  const jobs: Watched["jobs"] = {
-    readDue: () => Promise.resolve({ due: [], next: undefined }),
-    readMany: () => Promise.resolve([]),
-    scan: () => Promise.resolve({ rows, next: undefined }),
-  };
-  const queues = { read: () => Promise.resolve({}) };
-  return await readOverview({ jobs, leases, clock, queues }, await cli.config());
+  return await readLimits({ leases, clock }, await cli.config(), rows);
 }
 
 /** @throws Fault for a name that the config has not. */

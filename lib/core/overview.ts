@@ -28,14 +28,16 @@ export type WatchedQueue = Lane | `${Lane}-dead-letters` | "parked" | "replies";
 
 export type Depths = Readonly<Partial<Record<WatchedQueue, Depth>>>;
 
+/** Which open jobs are not among those that were read: some that are younger than all of these, or nobody knows which. */
+export type Missing = "none" | "younger" | "any";
+
 /** What has been read, a moment ago. */
 export interface Seen {
   readonly nowMs: number;
   readonly config: Config;
   /** Jobs without a reply. */
   readonly rows: readonly JobRow[];
-  /** Whether no open job can be missing. */
-  readonly all: boolean;
+  readonly missing: Missing;
   readonly pages: ReadonlyMap<string, readonly Page[]>;
   readonly heads: ReadonlyMap<string, Head>;
   readonly breakers: ReadonlyMap<string, Breaker>;
@@ -51,8 +53,7 @@ export interface Overview {
   readonly lanes: readonly LaneView[];
   /** Open ones, the oldest first. */
   readonly jobs: readonly JobView[];
-  /** Whether these are all. */
-  readonly all: boolean;
+  readonly missing: Missing;
   /** Targets first, in the config's order; then the limits over several of them. */
   readonly ledgers: readonly LedgerView[];
   /** Models whose chain an operator has put in another order. */
@@ -125,7 +126,7 @@ export interface LeaseView {
 }
 
 export function overviewOf(seen: Seen): Overview {
-  const { nowMs, config, rows, all, overrides, depths } = seen;
+  const { nowMs, config, rows, missing, overrides, depths } = seen;
   const targets = new Map(targetsOf(config).map(({ step, target }) => [step, target]));
   const ledgers = [...ledgersOf(config)].map(([name, limitMax]) => {
     const target = targets.get(name);
@@ -150,13 +151,19 @@ export function overviewOf(seen: Seen): Overview {
       const budget = budgetView(lane, seen);
       return { lane, depth, deadLetters: depths[`${lane}-dead-letters`], ...known({ pausedUntilMs, budget }) };
     }),
-    jobs: jobs.toSorted((a, b) => (a.enqueuedAtMs ?? Infinity) - (b.enqueuedAtMs ?? Infinity)),
-    all,
+    jobs: jobs.toSorted(byAge),
+    missing,
     ledgers,
     chains: [...overrides.models].flatMap(([model, { chain = [] }]) => (chain.length > 0 ? [{ model, chain }] : [])),
     parked: depths.parked,
     replies: depths.replies,
   };
+}
+
+/** The oldest first, those of unknown age last. */
+export function byAge(a: Pick<JobRow, "enqueuedAtMs">, b: Pick<JobRow, "enqueuedAtMs">): number {
+  const [aMs = Number.MAX_VALUE, bMs = Number.MAX_VALUE] = [a.enqueuedAtMs, b.enqueuedAtMs];
+  return aMs - bMs;
 }
 
 function budgetView(lane: Lane, { nowMs, config, overrides, spent }: Seen): BudgetView | undefined {

@@ -7,8 +7,8 @@ import { ledgersOf } from "../core/ledgers.ts";
 import { pageCount } from "../core/lease.ts";
 import type { Page } from "../core/lease.ts";
 import { readOverrides } from "../core/override.ts";
-import { overviewOf } from "../core/overview.ts";
-import type { Overview } from "../core/overview.ts";
+import { byAge, overviewOf } from "../core/overview.ts";
+import type { Missing, Overview, Seen } from "../core/overview.ts";
 import { sweepShards } from "../core/sweep.ts";
 import type { Clock, JobTable, LeaseTable, QueueDepths } from "../ports.ts";
 
@@ -23,7 +23,7 @@ export interface Watched {
 export interface Looking {
   /** Pages of the job table that are read for jobs which no index knows: those of a first delivery. A megabyte each. */
   readonly pagesMax: number;
-  /** Of jobs that wait, the first due: beyond so many nobody reads a list. */
+  /** The oldest: beyond so many nobody reads a list. */
   readonly jobsMax: number;
 }
 
@@ -38,38 +38,65 @@ export async function readOverview(
   config: Config,
   looking: Looking = lookingDefault,
 ): Promise<Overview> {
+  const [open, limits, depths] = await Promise.all([
+    readOpen(jobs, looking),
+    readStanding(leases, clock, config),
+    queues.read(),
+  ]);
+  return overviewOf({ nowMs: clock.nowMs(), config, ...open, ...limits, depths });
+}
+
+/**
+ * Limits, breakers, pauses and budgets, and these open jobs under them: neither the job table nor a queue is asked.
+ * @throws whatever the lease table throws; nothing is written.
+ */
+export async function readLimits(
+  { clock, leases }: Pick<Watched, "clock" | "leases">,
+  config: Config,
+  rows: readonly JobRow[] = [],
+): Promise<Overview> {
+  const limits = await readStanding(leases, clock, config);
+  return overviewOf({ nowMs: clock.nowMs(), config, rows, missing: "none", ...limits, depths: {} });
+}
+
+/** What the lease table says. */
+async function readStanding(
+  leases: Watched["leases"],
+  clock: Watched["clock"],
+  config: Config,
+): Promise<Pick<Seen, "pages" | "heads" | "breakers" | "overrides" | "spent">> {
   const ledgers = ledgersOf(config);
   const names = targetsOf(config).map(({ step }) => step);
   const models = Object.keys(config.models);
   const day = dayOf(clock.nowMs());
   const budgets = budgetedLanes(config).map((lane) => ({ lane, day }));
-  const [open, pages, board, depths] = await Promise.all([
-    readOpen(jobs, looking),
+  const [pages, board] = await Promise.all([
     readPages(leases, ledgers),
     leases.readBoard({ ledgers: [...ledgers.keys()], targets: names, lanes, models, budgets }),
-    queues.read(),
   ]);
   const isKnown = (name: string) => models.includes(name) || names.includes(name);
   const { overrides } = readOverrides(board.overrides, isKnown);
   const { heads, breakers, spent } = board;
-  return overviewOf({ nowMs: clock.nowMs(), config, ...open, pages, heads, breakers, overrides, spent, depths });
+  return { pages, heads, breakers, overrides, spent };
 }
 
-/** Those that wait are in the sweeper's index; those that run their first delivery are nowhere but in the table. */
+/**
+ * Those that wait are in the sweeper's index; those that run their first delivery are nowhere but in the table. A table
+ * that was read to its end has the former too: the index's are for one that is too long for that.
+ */
 async function readOpen(jobs: Watched["jobs"], { pagesMax, jobsMax }: Looking) {
   const [waiting, scanned] = await Promise.all([readWaiting(jobs, jobsMax), readRunning(jobs, pagesMax)]);
-  const rows = new Map([...scanned.rows, ...waiting.rows].map((row) => [row.jobId, row]));
-  const open = [...rows.values()].filter(({ reply }) => reply === undefined);
-  return { rows: open.slice(0, jobsMax), all: scanned.all && open.length <= jobsMax };
+  const rows = new Map([...scanned.rows, ...waiting].map((row) => [row.jobId, row]));
+  const open = [...rows.values()].filter(({ reply }) => reply === undefined).toSorted(byAge);
+  const missing: Missing = !scanned.all ? "any" : open.length > jobsMax ? "younger" : "none";
+  return { rows: open.slice(0, jobsMax), missing };
 }
 
-async function readWaiting(jobs: Watched["jobs"], jobsMax: number) {
+/** The first due. */
+async function readWaiting(jobs: Watched["jobs"], jobsMax: number): Promise<readonly JobRow[]> {
   const shards = await Promise.all(sweepShards.map((shard) => jobs.readDue(shard, Number.MAX_SAFE_INTEGER)));
   const due = shards.flatMap((page) => page.due).toSorted((a, b) => a.sweepAtMs - b.sweepAtMs);
-  return {
-    rows: await jobs.readMany(due.slice(0, jobsMax).map(({ jobId }) => jobId)),
-    all: due.length <= jobsMax && shards.every(({ next }) => next === undefined),
-  };
+  return await jobs.readMany(due.slice(0, jobsMax).map(({ jobId }) => jobId));
 }
 
 async function readRunning(jobs: Watched["jobs"], pagesMax: number) {

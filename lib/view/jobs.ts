@@ -18,16 +18,16 @@ export const doings: Readonly<Record<Doing, string>> = {
 };
 
 export function jobsSection(overview: Overview, controls: Controls, bounds: Bounds): Markup {
-  const { jobs, all, atMs } = overview;
+  const { jobs, missing } = overview;
   return markup`<section data-part="jobs" aria-labelledby="sluice-jobs">
 <h2 id="sluice-jobs">Why each job waits</h2>
-${jobs.length === 0 ? nothingOpen(overview) : markup`${reasons(jobs, bounds)}${table(jobs, atMs, controls, bounds)}`}
-${all ? "" : markup`<p class="note">Not all open jobs are shown: the job table has more than is read at a time. The counts of the lanes below hold for all.</p>`}
+${jobs.length === 0 ? nothingOpen(overview) : markup`${reasons(jobs, bounds)}${table(overview, controls, bounds)}`}
+${missing !== "none" && markup`<p class="note">Not all open jobs are shown: the job table has more than is read at a time. The counts of the lanes below hold for all.</p>`}
 </section>`;
 }
 
-function nothingOpen({ lanes, all }: Overview): Markup {
-  if (!all) return markup`<p class="empty">Among the jobs that were read none is open.</p>`;
+function nothingOpen({ lanes, missing }: Overview): Markup {
+  if (missing !== "none") return markup`<p class="empty">Among the jobs that were read none is open.</p>`;
   const waiting = lanes.reduce((sum, { depth }) => sum + (depth?.visible ?? 0), 0);
   return waiting > 0
     ? markup`<p class="empty">No worker has a job in hand; ${counted(waiting, "message waits", "messages wait")} in the lanes. If that stays so, see that the lanes are not paused and that their functions run.</p>`
@@ -60,15 +60,15 @@ function chip(doing: Doing): Markup {
 
 const heads = ["Job", "Does", "Why", "Age", "Deadline", "Tries"] as const;
 
-function table(jobs: readonly JobView[], nowMs: number, controls: Controls, { jobsMax }: Bounds): Markup {
+function table({ jobs, missing, atMs }: Overview, controls: Controls, { jobsMax }: Bounds): Markup {
   const { cancel } = controls;
   const shown = jobs.slice(0, jobsMax);
   const more = jobs.length - shown.length;
   const columns = [...heads, ...(cancel === undefined ? [] : [""])];
   return markup`<table class="jobs"><caption class="hidden">Open jobs, the oldest first</caption>
 <thead><tr>${columns.map((head) => (head === "" ? markup`<td></td>` : markup`<th scope="col">${head}</th>`))}</tr></thead>
-<tbody>${shown.map((job) => row(job, nowMs, controls))}</tbody></table>
-${more > 0 && markup`<p class="note">and ${grouped(more)} more, younger than these</p>`}`;
+<tbody>${shown.map((job) => row(job, atMs, controls))}</tbody></table>
+${more > 0 && markup`<p class="note">and ${grouped(more)} more${missing !== "any" && ", younger than these"}</p>`}`;
 }
 
 function row(job: JobView, nowMs: number, { cancel, job: link }: Controls): Markup {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { explain } from "../../lib/cli/explain.ts";
-import { whyText } from "../../lib/cli/jobs.ts";
+import { countText, whyText } from "../../lib/cli/jobs.ts";
 import { progressText } from "../../lib/cli/submit-summary.ts";
 import { Sums } from "../../lib/cli/sums.ts";
 import { timelineOf } from "../../lib/cli/timeline.ts";
@@ -94,6 +94,12 @@ test("a pause without an end has no hour at which it ends, and no place in the l
   expect(whyText(standing, 4_000)).toBe("its lane bg is paused; until resumed");
   expect(whyText({ ...standing, untilMs: 64_000 }, 4_000)).toBe("its lane bg is paused; in 1 min");
   expect(timelineOf(row, standing).map(({ what }) => what)).toEqual(["queued", "requeued until 1970"]);
+});
+
+test("a list of open jobs says what it lacks, and which limit shows that", () => {
+  expect(countText(0, "none")).toBe("no open job");
+  expect(countText(50, "younger")).toBe("the oldest 50 open jobs; more with --limit");
+  expect(countText(3, "any")).toBe("3 open jobs in what was read of a long table; --limit 1001 reads all of it");
 });
 
 test("progress says what is done, what runs and waits, and how long it will take", () => {

@@ -16,7 +16,7 @@ const quiet: Seen = {
   nowMs: t0,
   config,
   rows: [],
-  all: true,
+  missing: "none",
   pages: new Map(),
   heads: new Map(),
   breakers: new Map(),
@@ -155,8 +155,8 @@ describe("what an operator sees", () => {
       ["slow", {}],
     ]);
     expect(see({ overrides: { ...noOverrides, models } }).chains).toEqual([{ model: "fast", chain: ["fast@east"] }]);
-    expect(see().all).toBe(true);
-    expect(see({ all: false }).all).toBe(false);
+    expect(see().missing).toBe("none");
+    expect(see({ missing: "any" }).missing).toBe("any");
   });
 });
 

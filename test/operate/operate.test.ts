@@ -5,7 +5,7 @@ import { readOverview } from "../../lib/operate/read-overview.ts";
 import { changeOverride } from "../../lib/operate/set-override.ts";
 import { createMemoryLeaseTable } from "../../lib/memory/lease-table.ts";
 import { aService, config } from "../worker/a-service.ts";
-import { t0 } from "../a.ts";
+import { a, t0 } from "../a.ts";
 
 const depths: Depths = { bg: { visible: 1, hidden: 2 } };
 const throttled: ScriptText = { rules: [{ do: { kind: "fail", error: "throttled" } }] };
@@ -37,8 +37,8 @@ describe("who looks on", () => {
     await running;
     const seen = await look(service, { pagesMax: 0, jobsMax: 10 });
     expect(seen.jobs).toMatchObject([{ jobId: "waits", doing: expect.stringMatching(/requeued|due/) }]);
-    expect(seen.all).toBe(false);
-    expect((await look(service)).all).toBe(true);
+    expect(seen.missing).toBe("any");
+    expect((await look(service)).missing).toBe("none");
   });
 
   test("sees what a lane has spent of its budget today", async () => {
@@ -54,11 +54,32 @@ describe("who looks on", () => {
     const service = aService();
     for (const jobId of ["a", "b", "c", "d", "e"]) service.world.jobs.put({ jobId, state: "running" });
     const some = await look(service, { pagesMax: 9, jobsMax: 2 });
-    expect([some.jobs.length, some.all]).toEqual([2, false]);
+    expect([some.jobs.length, some.missing]).toEqual([2, "younger"]);
     const page = await look(service, { pagesMax: 1, jobsMax: 9 });
-    expect([page.jobs.length, page.all]).toEqual([3, false]);
+    expect([page.jobs.length, page.missing]).toEqual([3, "any"]);
     const whole = await look(service, { pagesMax: 2, jobsMax: 9 });
-    expect([whole.jobs.length, whole.all]).toEqual([5, true]);
+    expect([whole.jobs.length, whole.missing]).toEqual([5, "none"]);
+  });
+
+  test("sees the oldest where he wants to see few, wherever they are read", async () => {
+    const service = aService();
+    const { jobs } = service.world;
+    for (const [age, jobId] of ["e", "d", "c", "b", "a"].entries())
+      jobs.put({ jobId, state: "running", enqueuedAtMs: t0 + age });
+    const few = await look(service, { pagesMax: 9, jobsMax: 2 });
+    expect(few.jobs.map(({ jobId }) => jobId)).toEqual(["e", "d"]);
+    const row = a.bareRow({ jobId: "waits", enqueuedAtMs: t0 - 1 });
+    const indexed = {
+      ...jobs,
+      readDue: async () => ({ due: [{ jobId: "waits", sweepAtMs: t0 }], next: undefined }),
+      readMany: async () => [row],
+    };
+    const unread = await readOverview(
+      { ...service.world, jobs: indexed, queues: { read: async () => depths } },
+      config,
+      { pagesMax: 1, jobsMax: 2 },
+    );
+    expect(unread.jobs[0]).toMatchObject({ jobId: "waits" });
   });
 });
 

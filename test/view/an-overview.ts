@@ -11,7 +11,7 @@ export const an = {
       { lane: "bulk", depth: { visible: 0, hidden: 0 }, deadLetters: { visible: 0, hidden: 0 } },
     ],
     jobs: [],
-    all: true,
+    missing: "none",
     ledgers: [an.ledger()],
     chains: [],
     parked: { visible: 0, hidden: 0 },

@@ -94,12 +94,18 @@ describe("of ten thousand jobs", () => {
     expect(said).toContain("10,000 waits for a lease");
   });
 
+  test("the others may be older where the table was not read to its end", () => {
+    const said = text({ jobs, missing: "any" });
+    expect(said).toContain("and 9,900 more");
+    expect(said).not.toContain("younger than these");
+  });
+
   test("the page stays one that a browser takes at once", () =>
     expect(html({ jobs }, everything).length).toBeLessThan(150_000));
 });
 
 test("says when not all open jobs are shown", () => {
-  expect(text({ jobs: [an.job()], all: false })).toContain("Not all open jobs are shown");
+  expect(text({ jobs: [an.job()], missing: "younger" })).toContain("Not all open jobs are shown");
   expect(text({ jobs: [an.job()] })).not.toContain("Not all");
 });
 
@@ -113,8 +119,8 @@ describe("when nothing is open", () => {
   });
 
   test("does not say so of jobs that it has not read", () => {
-    expect(text({ all: false })).toContain("Among the jobs that were read none is open");
-    expect(text({ all: false })).toContain("Not all open jobs are shown");
+    expect(text({ missing: "any" })).toContain("Among the jobs that were read none is open");
+    expect(text({ missing: "any" })).toContain("Not all open jobs are shown");
   });
 });
 
