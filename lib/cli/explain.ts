@@ -47,6 +47,11 @@ export function explain(error: unknown): Explained {
       what: `nobody answers: ${text || name}`,
       remedy: "check the network, the region and --endpoint; a service on this machine may have to be started again",
     };
+  if (/ENOSPC|EDQUOT|EFBIG|EROFS|\bEIO\b/.test(`${codeOf(error)} ${text}`))
+    return {
+      what: `what this tells cannot be written: ${text}`,
+      remedy: "make room, or write elsewhere; what was done stands",
+    };
   if (/Throttl|ProvisionedThroughputExceeded|TooManyRequests|SlowDown|RequestLimitExceeded/.test(name))
     return { what: `AWS throttles (${name})`, remedy: "wait a moment, and try again" };
   return { what: text === "" ? name : `${name}: ${text}`, remedy: "add --debug to see where, and look into the logs" };

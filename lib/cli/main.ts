@@ -20,9 +20,11 @@ export async function main(args: readonly string[]): Promise<number> {
       code = told(error, cli);
     }
   });
-  // `sluice jobs | head` has what it wanted.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    // `sluice jobs | head` has what it wanted.
     if (error.code === "EPIPE") process.exit(code);
+    // What nobody can read is no success, whatever was done.
+    process.exit(told(error, new Cli({}, process.stdout, process.stderr)));
   });
   try {
     await program.parseAsync([...args], { from: "user" });

@@ -28,6 +28,7 @@ describe("what went wrong is told with what to do", () => {
     [failing("Error", "", { code: "ECONNREFUSED" }), /nobody answers/, /--endpoint/],
     [failing("AggregateError", "connect ECONNREFUSED 127.0.0.1:9"), /nobody answers/, /--endpoint/],
     [failing("ProvisionedThroughputExceededException"), /throttles/, /wait a moment/],
+    [failing("Error", "ENOSPC: no space left on device, write"), /cannot be written: ENOSPC/, /make room/],
     [failing("TypeError", "x is undefined"), /TypeError: x is undefined/, /--debug/],
   ])("%s", (error, what, remedy) => {
     expect(explain(error).what).toMatch(what);

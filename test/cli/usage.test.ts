@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, openSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
@@ -8,7 +8,7 @@ import { checkConfig } from "../../lib/config.ts";
 import { config, template } from "../infra/synth.ts";
 import { job, write } from "../local/files.ts";
 import { temporaryFolder } from "../temporary.ts";
-import { run } from "./service.ts";
+import { entry, run } from "./service.ts";
 
 const folder = temporaryFolder("cli");
 /** Nobody listens on the port of discarded things. */
@@ -99,6 +99,21 @@ test("bash completes commands, and the options of the one that was typed", async
   expect(completed("--local", "parked", "rerun", "--ra")).toBe("--rate");
   expect(completed("pause", "bulk", "--un")).toBe("--until");
   expect(completed("jobs", "--js")).toBe("--json");
+});
+
+describe("an output that cannot be written", () => {
+  test.skipIf(!existsSync("/dev/full"))("is told, and is no success", () => {
+    const full = openSync("/dev/full", "w");
+    const ended = spawnSync(process.execPath, [entry, "completion", "bash"], { stdio: ["ignore", full, "pipe"] });
+    expect(ended.stderr.toString()).toContain("cannot be written: ENOSPC");
+    expect(ended.status).toBe(1);
+  });
+
+  test("is nobody's loss where the reader had enough", () => {
+    const line = `"${process.execPath}" "${entry}" completion bash | true; exit \${PIPESTATUS[0]}`;
+    const ended = spawnSync("bash", ["-c", line], { encoding: "utf8" });
+    expect(ended).toMatchObject({ status: 0, stderr: "" });
+  });
 });
 
 test("the stack says of its config what the command line makes of its copy", () => {

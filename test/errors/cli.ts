@@ -178,6 +178,7 @@ const refusals: readonly Entry[] = [
   ["", explained("ResourceNotFoundException")],
   ["", explained("TimeoutError", "connect ECONNREFUSED 127.0.0.1:8000")],
   ["", explained("ThrottlingException")],
+  ["", explained("Error", "ENOSPC: no space left on device, write")],
   ["Anything else.", explained("InternalServerError", "The request failed")],
 ];
 
