@@ -13,7 +13,6 @@ export class Sums {
   readonly #tally = new Tally();
   readonly #running = new Set<string>();
   readonly #prices: ReadonlyMap<string, Price>;
-  readonly #refused: Record<string, number> = {};
   readonly #done: { readonly atMs: number; readonly done: number }[] = [];
   linesRefused = 0;
   copies = 0;
@@ -45,7 +44,6 @@ export class Sums {
   }
 
   notSent(jobId: string, code: string, why: string): void {
-    this.#refused[code] = (this.#refused[code] ?? 0) + 1;
     this.#tally.dropped(jobId, code, why);
     this.#running.delete(jobId);
   }
@@ -85,7 +83,7 @@ export class Sums {
   }
 
   get codes(): Readonly<Record<string, number>> {
-    return { ...this.#tally.codes, ...this.#refused };
+    return this.#tally.codes;
   }
 
   get unsuccessful() {

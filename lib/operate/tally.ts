@@ -52,6 +52,7 @@ export class Tally {
     this.#all.delete(jobId);
     this.#open.delete(jobId);
     this.#notSent.set(jobId, { code, message });
+    this.#count(code);
   }
 
   isOpen(jobId: string): boolean {
@@ -71,8 +72,12 @@ export class Tally {
       return;
     }
     const { code, message } = reply.error;
-    this.#codes[code] = (this.#codes[code] ?? 0) + 1;
+    this.#count(code);
     if (this.#named.length < namedMax) this.#named.push({ jobId, code, message });
+  }
+
+  #count(code: string): void {
+    this.#codes[code] = (this.#codes[code] ?? 0) + 1;
   }
 
   get open(): readonly string[] {
@@ -84,7 +89,7 @@ export class Tally {
     return { jobs: this.#all.size + notSent, ...this.#by, unanswered: this.#open.size + notSent, notSent };
   }
 
-  /** Error codes of failed, expired and cancelled jobs. */
+  /** Error codes of failed, expired, cancelled and dropped jobs. */
   get codes(): Readonly<Record<string, number>> {
     return this.#codes;
   }

@@ -103,6 +103,15 @@ test("a list of open jobs says what it lacks, and which limit shows that", () =>
   expect(countText(3, "any")).toBe("3 open jobs in what was read of a long table; --limit 1001 reads all of it");
 });
 
+test("a code that some replies have and other jobs were not sent for is counted of both", () => {
+  const sums = new Sums(undefined);
+  const error = { kind: "failed", error: { code: "invalid_envelope", message: "", retryable: false } } as const;
+  sums.take(replyOf({ jobId: "a", metadata: {} }, error, noMeta), false);
+  sums.notSent("b", "invalid_envelope", "no model");
+  sums.notSent("c", "job_id_reused", "another's");
+  expect(sums.codes).toEqual({ invalid_envelope: 2, job_id_reused: 1 });
+});
+
 test("progress says what is done, what runs and waits, and how long it will take", () => {
   const sums = new Sums(undefined);
   for (let index = 0; index < 2_000; index += 1) sums.sent(`job-${index}`);
