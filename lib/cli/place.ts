@@ -74,8 +74,8 @@ function placed(outputs: Outputs, name: string, { region, endpoint }: PlaceOptio
   return { name, outputs };
 }
 
-/** The variables of a whole config, or a region, that are empty are as good as none. */
-function said(value: string | undefined): string | undefined {
+/** A variable that is empty is as good as none: scripts set it so. */
+export function said(value: string | undefined): string | undefined {
   return value === "" ? undefined : value;
 }
 

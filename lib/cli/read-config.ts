@@ -10,6 +10,7 @@ import { parseJson } from "../core/json.ts";
 import { servingOf } from "../core/serving.ts";
 import { Fault } from "../terminal/fault.ts";
 import type { Outputs } from "./outputs.ts";
+import { said } from "./place.ts";
 
 const root = join(import.meta.dirname, "../..");
 const fileDefault = "infra/sluice.config.ts";
@@ -28,11 +29,10 @@ export interface ConfigFound {
  * @throws Fault, or ConfigError for a config that cannot be used.
  */
 export async function readConfig(outputs: Outputs, typed: string | undefined): Promise<ConfigFound> {
-  const named = typed ?? (outputs.local === undefined ? process.env["SLUICE_CONFIG"] : undefined);
-  if (named === undefined || named === "") {
-    const { local } = outputs;
-    if (local !== undefined) return { config: checkConfig(local.config), from: "the local service", isDeployed: true };
-  }
+  const { local } = outputs;
+  const named = said(typed) ?? (local === undefined ? said(process.env["SLUICE_CONFIG"]) : undefined);
+  if (named === undefined && local !== undefined)
+    return { config: checkConfig(local.config), from: "the local service", isDeployed: true };
   const file = named ?? [fileDefault, join(root, fileDefault)].find((each) => existsSync(each));
   if (file === undefined)
     throw new Fault("the deployment's config is needed here; name its file with --config, .ts or .json");

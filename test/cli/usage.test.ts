@@ -69,6 +69,11 @@ describe.concurrent("a command line that is wrong, or cannot be carried out", { 
     expect(ended.stderr).not.toMatch(/^ {4}at /m);
   });
 
+  test("a config's variable that is empty names none", async () => {
+    const { stderr } = await run(at("targets"), { ...nobody, SLUICE_CONFIG: "" });
+    expect(stderr).toContain("nobody answers");
+  });
+
   test("the place where an error comes from is told with --debug", async () => {
     expect((await run(at("job", "a", "--debug"), nobody)).stderr).toMatch(/^ {4}at /m);
   });
