@@ -24,6 +24,7 @@ export async function checkModels(config: Config, outputs: Outputs): Promise<rea
       return await checkTarget(new BedrockClient({ region: target.target.region }), target);
     });
     const limits = checked(`quota of ${target.step}`, async () => {
+      if (!hasQuota(target)) return [unknown(`quota of ${target.step}`, noQuota(target))];
       const { BedrockClient } = await import("@aws-sdk/client-bedrock");
       const name = await modelName(new BedrockClient({ region: target.target.region }), target);
       return quotaFindings(target, name, (await quotas.get(target.target.region)) ?? []);
@@ -92,6 +93,17 @@ function baseOf({ modelId, baseModelId = modelId }: NamedTarget["target"]): stri
   return named === undefined || named.kind === "own" ? undefined : named.modelId;
 }
 
+/** What was bought or imported has a throughput of its own; a profile of one's own has that of its model. */
+function hasQuota({ target }: NamedTarget): boolean {
+  const named = readModelId(target.modelId);
+  const isOfModel = named?.kind !== "own" || named.what === "application-inference-profile";
+  return isOfModel && baseOf(target) !== undefined;
+}
+
+function noQuota({ target }: NamedTarget): string {
+  return `${target.modelId} is your own: AWS names no quota for it; the limit is learned from throttles`;
+}
+
 async function modelName(bedrock: BedrockClient, { target }: NamedTarget): Promise<string> {
   const { GetFoundationModelCommand } = await import("@aws-sdk/client-bedrock");
   const { modelDetails } = await bedrock.send(new GetFoundationModelCommand({ modelIdentifier: baseOf(target) }));
@@ -114,7 +126,7 @@ export function quotaFindings(
   quotas: readonly Pick<ServiceQuota, "QuotaName" | "Value">[],
 ): readonly Finding[] {
   const check = `quota of ${step}`;
-  const kind = readModelId(target.modelId)?.kind === "profile" ? "cross-region" : "on-demand";
+  const kind = readModelId(target.baseModelId ?? target.modelId)?.kind === "profile" ? "cross-region" : "on-demand";
   const valueOf = (what: string) =>
     quotas.find(({ QuotaName = "" }) => {
       const [subject = "", model = ""] = QuotaName.toLowerCase().split(" for ");
