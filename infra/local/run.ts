@@ -17,6 +17,7 @@ import type { Reply } from "../../lib/core/reply.ts";
 import { leasesOut, messagesInLanes, messagesParked, reasonsParked } from "./leftovers.ts";
 import { outputOf, queueUrl } from "./service.ts";
 import type { Service } from "./service.ts";
+import { sideBySide } from "../../lib/operate/side-by-side.ts";
 import { Tally } from "../../lib/operate/tally.ts";
 import type { Counts, Unsuccessful } from "../../lib/operate/tally.ts";
 
@@ -52,7 +53,8 @@ export interface Outcome extends Counts {
 
 /** Told while it runs. */
 export interface Watch {
-  replied(reply: Reply, afterMs: number): void;
+  /** Is waited for; what it throws ends the run. */
+  replied(reply: Reply, afterMs: number): void | Promise<void>;
   /** `open`: jobs without a reply that a worker has seen. */
   progress(counts: Counts, open: readonly Pick<JobRow, "jobId" | "stage">[], afterMs: number): void;
   /** The same trouble is told a few times, and of one kind, where it has one, the first alone. */
@@ -77,12 +79,15 @@ export async function runWork(work: Work, service: Service, watch: Watch, signal
   const tally = new Tally();
   const sent = new AbortController();
 
-  const sending = send(work, service, client, tally, watch, signal).finally(() => sent.abort());
-  await Promise.all([sending, hear(jobTable, tally, startedAtMs, watch, sent.signal, signal)]);
+  await sideBySide(signal, [
+    (either) => send(work, service, client, tally, watch, either).finally(() => sent.abort()),
+    (either) => hear(jobTable, tally, startedAtMs, watch, sent.signal, either),
+  ]);
   if (!signal.aborted) await submit(work.again ?? [], client, tally, watch);
   await quiet(service, signal);
 
-  const parked = (await messagesParked(service)) - parkedBefore;
+  // Somebody at the page may have run again what was parked before.
+  const parked = Math.max(0, (await messagesParked(service)) - parkedBefore);
   return {
     ...tally.counts,
     codes: tally.codes,
@@ -161,25 +166,31 @@ async function hear(
   sent: AbortSignal,
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted && (!sent.aborted || tally.open.length > 0)) {
+  while (!signal.aborted && (!sent.aborted || tally.openCount > 0)) {
     const askedAtMs = Date.now();
     const open: JobRow[] = [];
-    try {
-      for (const row of await jobs.readMany(tally.open)) {
-        const reply = replyIn(row);
-        if (reply === undefined) {
-          open.push(row);
-          continue;
-        }
-        tally.take(reply);
-        watch.replied(reply, Date.now() - startedAtMs);
+    for (const row of await readRows(jobs, tally.open, watch)) {
+      const reply = replyIn(row);
+      if (reply === undefined) {
+        open.push(row);
+        continue;
       }
-    } catch (error) {
-      watch.trouble(`the job table could not be read: ${errorName(error)}`);
+      tally.take(reply);
+      await watch.replied(reply, Date.now() - startedAtMs);
     }
     watch.progress(tally.counts, open, Date.now() - startedAtMs);
     const pauseMs = Math.min(pollMsMax, Math.max(pollMsMin, politeness * (Date.now() - askedAtMs)));
-    if (!sent.aborted || tally.open.length > 0) await systemClock.sleep(pauseMs, signal);
+    if (!sent.aborted || tally.openCount > 0) await systemClock.sleep(pauseMs, signal);
+  }
+}
+
+/** A table that cannot be read just now is told of, and read again. */
+async function readRows(jobs: JobTable, jobIds: readonly string[], watch: Watch): Promise<readonly JobRow[]> {
+  try {
+    return await jobs.readMany(jobIds);
+  } catch (error) {
+    watch.trouble(`the job table could not be read: ${errorName(error)}`);
+    return [];
   }
 }
 

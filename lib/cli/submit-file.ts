@@ -9,6 +9,7 @@ import { contentOf } from "../core/job.ts";
 import type { Lane } from "../core/lane.ts";
 import { replyIn } from "../core/reply.ts";
 import type { Reply } from "../core/reply.ts";
+import { sideBySide } from "../operate/side-by-side.ts";
 import type { Clock, JobTable } from "../ports.ts";
 import type { Sums } from "./sums.ts";
 
@@ -52,27 +53,21 @@ interface Sending {
 
 /** When one of the two fails the other ends too: nothing is sent, nor waited for, behind an error that was told. */
 export async function sendAndHear(sending: Sending, sender: Sender): Promise<void> {
-  const failed = new AbortController();
-  const signal = AbortSignal.any([sender.signal, failed.signal]);
   const sent = new AbortController();
-  signal.addEventListener("abort", sending.stop, { once: true });
-  const orStop = async (work: Promise<void>) => {
-    try {
-      await work;
-    } catch (error) {
-      failed.abort();
-      throw error;
-    }
-  };
-  const both = [
-    orStop(sendLines(sending, { ...sender, signal })).finally(() => sent.abort()),
-    ...(sending.waits ? [orStop(hear(sent.signal, { ...sender, signal }))] : []),
-  ];
-  try {
-    for (const end of await Promise.allSettled(both)) if (end.status === "rejected") throw end.reason;
-  } finally {
-    signal.removeEventListener("abort", sending.stop);
-  }
+  await sideBySide(sender.signal, [
+    async (signal) => {
+      signal.addEventListener("abort", sending.stop, { once: true });
+      try {
+        await sendLines(sending, { ...sender, signal });
+      } finally {
+        signal.removeEventListener("abort", sending.stop);
+        sent.abort();
+      }
+    },
+    async (signal) => {
+      if (sending.waits) await hear(sent.signal, { ...sender, signal });
+    },
+  ]);
 }
 
 async function sendLines({ lines, file, lane }: Sending, sender: Sender): Promise<void> {
