@@ -18,3 +18,11 @@ export async function needCredentials(): Promise<void> {
     bedrock.destroy();
   }
 }
+
+/** Whatever this shell would find its credentials by. */
+export function ownCredentials(): Record<string, string> {
+  const found = Object.entries(process.env).filter(([name]) =>
+    /^(HOME|USERPROFILE|AWS_(?!ENDPOINT_URL|REGION|DEFAULT_REGION).*)$/.test(name),
+  );
+  return Object.fromEntries(found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+}

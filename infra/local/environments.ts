@@ -25,6 +25,15 @@ export interface EnvironmentStats {
   readonly rssBytesMax: number;
 }
 
+export function sumOf(stats: readonly EnvironmentStats[]): EnvironmentStats {
+  return {
+    started: stats.reduce((all, { started }) => all + started, 0),
+    died: stats.reduce((all, { died }) => all + died, 0),
+    invocations: stats.reduce((all, { invocations }) => all + invocations, 0),
+    rssBytesMax: Math.max(0, ...stats.map(({ rssBytesMax }) => rssBytesMax)),
+  };
+}
+
 export function openEnvironments(fn: LocalFunction, log: Writable, hear?: (line: string) => void): Environments {
   const idle: Environment[] = [];
   const busy = new Set<Environment>();

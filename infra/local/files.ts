@@ -1,7 +1,7 @@
 /** Files and directories that a person names: what cannot be used is told before anything starts. */
 import { accessSync, closeSync, constants, createWriteStream, mkdirSync, openSync, statSync } from "node:fs";
-import type { WriteStream } from "node:fs";
 import { join } from "node:path";
+import { Writable } from "node:stream";
 
 import { lanes } from "../../lib/core/lane.ts";
 import { Fault } from "../../lib/terminal/fault.ts";
@@ -15,16 +15,6 @@ export function needReadable(file: string): void {
     throw new Fault(`${file} cannot be read; check the path`);
   }
   if (isDirectory(file)) throw new Fault(`${file} is a directory; name a file`);
-}
-
-/** What the file held is gone. @throws Fault */
-export function openReplies(file: string): WriteStream {
-  if (isDirectory(file)) throw new Fault(`--replies ${file} is a directory; name a file`);
-  try {
-    return createWriteStream(file, { fd: openSync(file, "w") });
-  } catch (error) {
-    throw new Fault(`--replies ${file} cannot be written (${codeOf(error)}); check that its directory is there`);
-  }
 }
 
 /** Makes it if need be, with the lanes' logs in it. @throws Fault that ends with the remedy. */
@@ -45,6 +35,24 @@ export function directoryRemedy({ dataDirectory }: Pick<Options, "dataDirectory"
 
 export function logFile(directory: string, lane: string): string {
   return join(directory, `${lane}.log`);
+}
+
+/**
+ * What the file held is gone. `lost` is told once that it cannot be written, on a full disk say, with the code; what comes
+ * then is dropped, for a process whose output nobody takes stands still.
+ */
+export function openLog(file: string, lost: (code: string) => void): Writable {
+  const sink = createWriteStream(file);
+  sink.once("error", (error) => lost(codeOf(error)));
+  sink.on("error", () => undefined);
+  return new Writable({
+    write: (chunk, _encoding, done) => void sink.write(chunk, () => done()),
+    final(done) {
+      sink.once("close", () => done());
+      if (sink.closed) done();
+      else sink.end();
+    },
+  });
 }
 
 function isDirectory(path: string): boolean {

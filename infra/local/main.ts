@@ -1,15 +1,15 @@
 /** One run from the command line: opens the service, sends the work, shows it, and ends everything. */
-import type { WriteStream } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
-import { finished } from "node:stream/promises";
 
+import { isSameFile, openReplies } from "../../lib/cli/replies-file.ts";
+import type { RepliesFile } from "../../lib/cli/replies-file.ts";
 import { checkConfig, ConfigError } from "../../lib/config.ts";
 import { lanes } from "../../lib/core/lane.ts";
 import type { Reply } from "../../lib/core/reply.ts";
 import config from "../sluice.config.ts";
 import { Fault } from "../../lib/terminal/fault.ts";
-import { directoryRemedy, needDirectory, openReplies } from "./files.ts";
+import { directoryRemedy, needDirectory } from "./files.ts";
 import { readInput } from "./input.ts";
 import type { Input } from "./input.ts";
 import type { Options } from "./options.ts";
@@ -39,7 +39,7 @@ export async function start(options: Options): Promise<number> {
     const input = await readInput(options, checkConfig(config), (text) => screen.tell(text, "yellow"));
     if (options.bedrock === "aws") await (await import("./credentials.ts")).needCredentials();
     needDirectory(directory, directoryRemedy(options));
-    const replies = options.repliesFile === undefined ? undefined : openReplies(options.repliesFile);
+    const replies = repliesOf(options);
     const show = showOn(screen, input.samples);
     // Loaded only now, engines, CDK and SDK too: what is wrong with the command is told at once.
     const { openService } = await import("./service.ts");
@@ -82,27 +82,38 @@ export async function start(options: Options): Promise<number> {
   }
 }
 
+/** @throws Fault, for the jobs' own file by another name too: what it held would be gone. */
+function repliesOf({ file, repliesFile }: Options): RepliesFile | undefined {
+  if (repliesFile === undefined) return undefined;
+  if (file !== undefined && isSameFile(file, repliesFile))
+    throw new Fault(`--replies ${repliesFile} would overwrite the jobs; name another file`);
+  return openReplies(repliesFile);
+}
+
 async function runInput(
   input: Input,
   service: Service,
-  replies: WriteStream | undefined,
+  replies: RepliesFile | undefined,
   show: ReturnType<typeof showOn>,
   signal: AbortSignal,
 ): Promise<Result> {
-  const replied = (reply: Reply, afterMs: number) => {
-    replies?.write(`${JSON.stringify(reply)}\n`);
+  const replied = async (reply: Reply, afterMs: number) => {
     show.replied(reply, afterMs);
+    await replies?.write(reply);
   };
   const { runWork } = await import("./run.ts");
-  const outcome = await runWork(input.work, service, { ...show, replied }, signal);
-  if (replies !== undefined) await finished(replies.end());
-  return {
-    outcome,
-    linesRefused: input.linesRefused(),
-    config: service.config,
-    bedrock: service.bedrockRecord(),
-    workers: service.stats(),
-  };
+  try {
+    const outcome = await runWork(input.work, service, { ...show, replied }, signal);
+    return {
+      outcome,
+      linesRefused: input.linesRefused(),
+      config: service.config,
+      bedrock: service.bedrockRecord(),
+      workers: service.stats(),
+    };
+  } finally {
+    await replies?.close();
+  }
 }
 
 function print(result: Result, options: Options, directory: string, pageUrl: string | undefined): void {

@@ -1,6 +1,6 @@
 /** The whole service on loopback: engines, the stack on them, the mappings with their environments, and Bedrock's stand-in. */
 import { SQSClient } from "@aws-sdk/client-sqs";
-import { createWriteStream, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -11,15 +11,16 @@ import type { WatchedQueue } from "../../lib/core/overview.ts";
 import type { BedrockRecord } from "../../lib/memory/bedrock-play.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import { startBedrock } from "./bedrock/server.ts";
+import { ownCredentials } from "./credentials.ts";
 import { dynoxideBinary, startDynamo, startFauxqs } from "./engines.ts";
 import type { Engine } from "./engines.ts";
 import type { Environment, LocalFunction } from "./environment.ts";
-import { killLongest, openEnvironments } from "./environments.ts";
+import { killLongest, openEnvironments, sumOf } from "./environments.ts";
 import type { EnvironmentStats, Environments } from "./environments.ts";
 import { escapeBodies } from "../../lib/aws/escape.ts";
 import { startMapping } from "./event-source-mapping.ts";
 import type { MappingNews } from "./event-source-mapping.ts";
-import { logFile } from "./files.ts";
+import { logFile, openLog } from "./files.ts";
 import { startSchedule } from "./schedule.ts";
 import type { RunningSchedule } from "./schedule.ts";
 import { depthUrlsOf, makeStack } from "./stack.ts";
@@ -70,14 +71,18 @@ export interface Service {
 /** The region that local queues and tables are in; targets have their own. */
 const region = "us-west-2";
 
-/** Which lane, which function or which engine has something to tell; `gone`: an engine has died, and nothing works without it. */
-export type ServiceNews = (MappingNews | { readonly kind: "gone" }) & { readonly from: string };
+/** Which lane, function or engine has something to tell; `gone`: an engine has died, and nothing works without it. */
+export type ServiceNews = (MappingNews | { readonly kind: "gone" } | LogLost) & { readonly from: string };
+type LogLost = { readonly kind: "log-lost"; readonly code: string };
 
 /** Ends what it has started before it throws. What the end itself does to workers is no news. */
 export async function openService(options: ServiceOptions, tell: (news: ServiceNews) => void): Promise<Service> {
   const ending: (() => Promise<unknown>)[] = [];
   // Last started, first ended: nobody loses an engine that still uses it. One that fails does not keep the others alive.
   const closing = new AbortController();
+  const tellOpen = (news: ServiceNews) => {
+    if (!closing.signal.aborted) tell(news);
+  };
   async function close(): Promise<void> {
     closing.abort();
     const failed: unknown[] = [];
@@ -95,9 +100,9 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
     });
     // First of all: a wrong config is told before anything runs.
     const synthesized = synthesize(options.limits, outdir);
-    const { endpoints, bedrockRecord } = await startEngines(options, ending, (from) => {
-      if (!closing.signal.aborted) tell({ kind: "gone", from });
-    });
+    const { endpoints, bedrockRecord } = await startEngines(options, ending, (from) =>
+      tellOpen({ kind: "gone", from }),
+    );
     const clients = clientsOf(endpoints);
     ending.push(async () => Object.values(clients).forEach((client) => client.destroy()));
     const stack = await makeStack(synthesized, clients, region);
@@ -106,12 +111,10 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
     mkdirSync(options.logDirectory, { recursive: true });
     const running = stack.fed.map((fed) => {
       const from = fed.variables["SLUICE_LANE"] ?? shortNameOf(fed.name);
-      return startFed(fed, from, reached, options, clients.sqs, (news) => {
-        if (!closing.signal.aborted) tell({ ...news, from });
-      });
+      return startFed(fed, from, reached, options, clients.sqs, tellOpen);
     });
     ending.push(() => Promise.all(running.map((fed) => fed.stop())));
-    const schedules = stack.scheduled.map((fn) => startScheduled(fn, reached, options));
+    const schedules = stack.scheduled.map((fn) => startScheduled(fn, reached, options, tellOpen));
     ending.push(() => Promise.all(schedules.map((schedule) => schedule.stop())));
     if (options.toldIn !== undefined) {
       const { config } = synthesized;
@@ -136,7 +139,7 @@ export async function openService(options: ServiceOptions, tell: (news: ServiceN
       depthUrls: depthUrlsOf(stack),
       bedrockRecord,
       running: () => running.flatMap(({ environments }) => environments.running()),
-      stats: () => sum(running.map(({ environments }) => environments.stats())),
+      stats: () => sumOf(running.map(({ environments }) => environments.stats())),
       messagesHeld: () => running.reduce((all, fed) => all + fed.messagesHeld(), 0),
       runScheduled: async () => void (await Promise.all(schedules.map((schedule) => schedule.run()))),
       killOne: () =>
@@ -234,9 +237,11 @@ function environmentsOf(
   logName: string,
   endpoints: Endpoints,
   { bedrock, logDirectory, hear }: ServiceOptions,
+  tell: (news: ServiceNews) => void,
 ): Environments {
   const variables = { ...variablesOf(fn, bedrock), ...endpoints };
-  return openEnvironments({ ...fn, variables }, createWriteStream(logFile(logDirectory, logName)), hear);
+  const log = openLog(logFile(logDirectory, logName), (code) => tell({ kind: "log-lost", from: logName, code }));
+  return openEnvironments({ ...fn, variables }, log, hear);
 }
 
 /** A function that queues feed. */
@@ -252,13 +257,19 @@ function startFed(
   endpoints: Endpoints,
   options: ServiceOptions,
   sqs: SQSClient,
-  tell: (news: MappingNews) => void,
+  tell: (news: ServiceNews) => void,
 ): RunningFed {
-  const environments = environmentsOf(fed, from, endpoints, options);
+  const environments = environmentsOf(fed, from, endpoints, options, tell);
   const mappings = fed.mappings.map((mapping) => {
     const concurrencyMax = Math.min(mapping.concurrencyMax, options.environmentsMax);
     const visibilityS = Math.min(mapping.visibilityS, options.visibilitySMax ?? Infinity);
-    return startMapping({ ...mapping, concurrencyMax, visibilityS }, sqs, (event) => environments.invoke(event), tell);
+    const bounded = { ...mapping, concurrencyMax, visibilityS };
+    return startMapping(
+      bounded,
+      sqs,
+      (event) => environments.invoke(event),
+      (news) => tell({ ...news, from }),
+    );
   });
   return {
     environments,
@@ -268,8 +279,13 @@ function startFed(
 }
 
 /** A sweep that fails is told by the function's own log: the next one is near. */
-function startScheduled(scheduled: Scheduled, endpoints: Endpoints, options: ServiceOptions): RunningSchedule {
-  const environments = environmentsOf(scheduled, shortNameOf(scheduled.name), endpoints, options);
+function startScheduled(
+  scheduled: Scheduled,
+  endpoints: Endpoints,
+  options: ServiceOptions,
+  tell: (news: ServiceNews) => void,
+): RunningSchedule {
+  const environments = environmentsOf(scheduled, shortNameOf(scheduled.name), endpoints, options, tell);
   const schedule = startSchedule(scheduled.everyMs, (event) => environments.invoke(event));
   return {
     run: () => schedule.run(),
@@ -298,23 +314,6 @@ const localCredentials = {
   AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
   AWS_EC2_METADATA_DISABLED: "true",
 };
-
-/** Whatever this shell would find its credentials by. */
-function ownCredentials(): Record<string, string> {
-  const found = Object.entries(process.env).filter(([name]) =>
-    /^(HOME|USERPROFILE|AWS_(?!ENDPOINT_URL|REGION|DEFAULT_REGION).*)$/.test(name),
-  );
-  return Object.fromEntries(found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
-}
-
-function sum(stats: readonly EnvironmentStats[]): EnvironmentStats {
-  return {
-    started: stats.reduce((all, { started }) => all + started, 0),
-    died: stats.reduce((all, { died }) => all + died, 0),
-    invocations: stats.reduce((all, { invocations }) => all + invocations, 0),
-    rssBytesMax: Math.max(0, ...stats.map(({ rssBytesMax }) => rssBytesMax)),
-  };
-}
 
 /** The URL of a lane's queue, or of the parked one. */
 export function queueUrl(service: Service, queue: Lane | "parked"): string {

@@ -8,6 +8,7 @@ import type { ServiceNews } from "./service.ts";
 import type { Result } from "./summary.ts";
 
 export interface Show extends Watch {
+  replied(reply: Reply, afterMs: number): void;
   news(news: ServiceNews): void;
   /** Tells of the samples that no reply came for. */
   afterwards(result: Result): void;
@@ -55,6 +56,10 @@ export function showOn(screen: Screen, samples: readonly Sample[]): Show {
       if (news.kind === "gone")
         trouble(
           `the engine of ${news.from} has died, and nothing works without it; end this with Ctrl-C, and start again`,
+        );
+      if (news.kind === "log-lost")
+        trouble(
+          `the log of ${news.from} cannot be written (${news.code}), and goes on without a word; see to the disk's room`,
         );
       if (news.kind !== "invoked" || news.how.kind === "returned") return;
       const why = news.how.kind === "threw" ? news.how.name : "the function's timeout";

@@ -1,13 +1,14 @@
 import { writeFileSync } from "node:fs";
 
 import { needCredentials } from "../../infra/local/credentials.ts";
-import { directoryRemedy, needDirectory, openReplies } from "../../infra/local/files.ts";
+import { directoryRemedy, needDirectory } from "../../infra/local/files.ts";
 import { readInput } from "../../infra/local/input.ts";
 import { readOptions } from "../../infra/local/options.ts";
 import type { Options } from "../../infra/local/options.ts";
 import { limited } from "../../infra/local/synth.ts";
 import { refusalOf } from "../../infra/local/page/guard.ts";
 import type { Asking } from "../../infra/local/page/guard.ts";
+import { openReplies } from "../../lib/cli/replies-file.ts";
 import repositoryConfig from "../../infra/sluice.config.ts";
 import { checkConfig } from "../../lib/config.ts";
 import { readScript } from "../../lib/memory/bedrock-script.ts";
@@ -50,7 +51,6 @@ const files: readonly Entry[] = [
   ["", () => saidOf((at) => input({ file: at("jobs.jsonl") }))],
   ["", () => saidOf((at) => input({ file: at("") }))],
   ["", () => saidOf((at) => input({ file: written(at("jobs.jsonl"), "\n") }))],
-  ["", () => saidOf((at) => openReplies(at("")))],
   ["", () => saidOf((at) => openReplies(at("out/replies.jsonl")))],
   ["", () => saidOf((at) => needDirectory(written(at("data"), ""), directoryRemedy({ dataDirectory: "data" })))],
   ["The same without `--data`.", () => saidOf((at) => needDirectory(written(at("logs"), ""), directoryRemedy({})))],

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "vitest";
 
@@ -5,6 +6,8 @@ import { job, write } from "./files.ts";
 import { temporaryFolder } from "../temporary.ts";
 import { familyOf, isAlive, listeningOf, repliesIn, resultOf, startLocally, until } from "./process.ts";
 
+/** Linux has a disk that is always full; elsewhere there is none to try it on. */
+const full = "/dev/full";
 const linux = process.platform === "linux";
 /** 127.0.0.1 as /proc writes it. */
 const loopback = "0100007F";
@@ -92,6 +95,26 @@ describe.concurrent("npm start", { timeout: 120_000 }, () => {
     ).toEqual([...names, "urgent"]);
   });
 
+  test.runIf(existsSync(full))(
+    "ends with 2 and a word when the disk has no room for the replies",
+    async ({ expect, onTestFinished }) => {
+      const jobs = file("full.jsonl", [job("b-1"), job("b-2")]);
+      const started = startLocally([jobs, "--json", "--replies", full], onTestFinished);
+      expect(await started.ended).toBe(2);
+      expect(started.stderr()).toContain(`--replies ${full} cannot be written (ENOSPC); check its directory`);
+      expect(started.stderr()).not.toContain("    at ");
+    },
+  );
+
+  test("does not write replies over the jobs, by whatever name", async ({ expect, onTestFinished }) => {
+    const jobs = file("same.jsonl", [job("c-1")]);
+    symlinkSync(jobs, join(folder, "link.jsonl"));
+    const started = startLocally([jobs, "--replies", join(folder, "link.jsonl")], onTestFinished);
+    expect(await started.ended).toBe(2);
+    expect(started.stderr()).toContain("link.jsonl would overwrite the jobs; name another file");
+    expect(readFileSync(jobs, "utf8")).toContain("c-1");
+  });
+
   test("asks the real Bedrock only with credentials, and says what to set", async ({ expect, onTestFinished }) => {
     const { PATH } = process.env;
     const bare = { PATH, HOME: folder, AWS_EC2_METADATA_DISABLED: "true" };
@@ -105,7 +128,7 @@ describe.concurrent("npm start", { timeout: 120_000 }, () => {
     [["nowhere.jsonl"], "nowhere.jsonl cannot be read; check the path"],
     [["infra"], "infra is a directory; name a file"],
     [["--replies", "nowhere/replies.jsonl"], "nowhere/replies.jsonl cannot be written (ENOENT)"],
-    [["--replies", "infra"], "--replies infra is a directory; name a file"],
+    [["--replies", "infra"], "--replies infra cannot be written (EISDIR)"],
     [["--data", "README.md"], "README.md cannot be written as a directory (EEXIST); give --data another one"],
     [["/dev/null"], "/dev/null holds no job"],
     [["--limit", "fast-text@mars=1"], "no target fast-text@mars in the config"],
