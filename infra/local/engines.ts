@@ -2,12 +2,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
-import { createServer, connect } from "node:net";
+import { createServer, connect, Socket } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+
+import { Fault } from "../../lib/terminal/fault.ts";
 
 /** A new table refuses its writes for a moment, on local engines too. */
 export async function untilActive(client: DynamoDBClient, TableName: string): Promise<void> {
@@ -24,6 +26,8 @@ export interface Engine {
 const host = "127.0.0.1";
 const startTriesMax = 3;
 const startMsMax = 5_000;
+/** Letters of what an engine says. */
+const saidMax = 2_000;
 
 /** DynamoDB: dynoxide where its binary is installed, else dynalite. `dataFile`: kept there instead of in memory. */
 export async function startDynamo(dataFile?: string): Promise<Engine> {
@@ -38,12 +42,21 @@ export async function startDynoxide(dataFile?: string): Promise<Engine> {
   for (let tries = 1; ; tries++) {
     const port = await freePort();
     const kept = dataFile === undefined ? [] : ["--db-path", dataFile];
-    const { runs, stop, ended } = runWhileParentLives(binary, ["--host", host, "--port", String(port), ...kept]);
+    const program = runWhileParentLives(binary, ["--host", host, "--port", String(port), ...kept]);
+    const { runs, stop, ended } = program;
     if (await listens(port, runs)) return { endpoint: `http://${host}:${port}`, stop, ended };
+    const said = runs() ? `it did not listen within ${startMsMax} ms` : await program.lastWords();
     await stop();
     // Between finding a port free and using it, somebody else may have taken it.
-    if (tries === startTriesMax) throw new Error(`dynoxide did not listen within ${startMsMax} ms, ${tries} times`);
+    if (dataFile !== undefined && !/already in use|did not listen/.test(said)) throw noTables(dataFile, said);
+    if (tries === startTriesMax) throw new Error(`dynoxide did not start, ${tries} times: ${said}`);
   }
+}
+
+/** `said`: by the engine, when it ended at once. */
+export function noTables(dataFile: string, said: string): Fault {
+  const [why = said] = said.replace(/^error: /, "").split(/\.(?: |$)/);
+  return new Fault(`the tables in ${dataFile} cannot be opened: ${why}; give --data another directory`);
 }
 
 /** DynamoDB by dynalite, in this process. */
@@ -106,11 +119,17 @@ export async function freePort(): Promise<number> {
  * which the kernel closes even after a SIGKILL. A group of its own keeps Ctrl-C from ending it before its users.
  */
 function runWhileParentLives(program: string, args: readonly string[]) {
-  const whileStdinIsOpen = 'exec 3<&0; "$@" 3<&- & child=$!; { cat <&3 >/dev/null; kill $child; } & wait $child';
+  const whileStdinIsOpen =
+    'exec 3<&0; "$@" 3<&- & child=$!; { cat <&3 >/dev/null; kill $child; } 2>/dev/null & wait $child';
   const shell = spawn("/bin/sh", ["-c", whileStdinIsOpen, "sh", program, ...args], {
     detached: true,
-    stdio: ["pipe", "ignore", "ignore"],
+    stdio: ["pipe", "ignore", "pipe"],
   });
+  let said = "";
+  shell.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said = (said + text).slice(-saidMax);
+  });
+  const silent = once(shell.stderr, "close");
   const ended = new Promise<void>((resolve) => {
     shell.once("error", () => {
       resolve();
@@ -121,9 +140,15 @@ function runWhileParentLives(program: string, args: readonly string[]) {
   });
   shell.stdin.on("error", () => undefined); // the program may be gone before we say goodbye
   shell.unref();
+  if (shell.stderr instanceof Socket) shell.stderr.unref();
   return {
     ended,
-    runs: () => shell.pid !== undefined && shell.exitCode === null,
+    runs: () => shell.pid !== undefined && shell.exitCode === null && shell.signalCode === null,
+    /** The last line that it has said of its own trouble, once it has ended. */
+    lastWords: async () => {
+      await silent;
+      return said.trim().split("\n").at(-1) ?? "";
+    },
     stop: async () => {
       shell.ref(); // now it is waited for, and may be the last thing that is
       shell.stdin.end();

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 
 import { needCredentials } from "../../infra/local/credentials.ts";
+import { noTables } from "../../infra/local/engines.ts";
 import { directoryRemedy, needDirectory } from "../../infra/local/files.ts";
 import { readInput } from "../../infra/local/input.ts";
 import { readOptions } from "../../infra/local/options.ts";
@@ -54,6 +55,10 @@ const files: readonly Entry[] = [
   ["", () => saidOf((at) => openReplies(at("out/replies.jsonl")))],
   ["", () => saidOf((at) => needDirectory(written(at("data"), ""), directoryRemedy({ dataDirectory: "data" })))],
   ["The same without `--data`.", () => saidOf((at) => needDirectory(written(at("logs"), ""), directoryRemedy({})))],
+  [
+    "What `--data` holds is damaged, or nothing of this service's; the reason is the engine's own.",
+    () => noTables("data/tables.sqlite", "error: Database file is not a valid SQLite database.").message,
+  ],
   [
     "`--limit` for a target that the config does not have.",
     () => thrownBy(() => limited(repositoryConfig, { "fast-text@mars": 3 })),
