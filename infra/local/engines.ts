@@ -129,7 +129,7 @@ function runWhileParentLives(program: string, args: readonly string[]) {
   shell.stderr.setEncoding("utf8").on("data", (text: string) => {
     said = (said + text).slice(-saidMax);
   });
-  const silent = once(shell.stderr, "close");
+  const silent = once(shell.stderr, "close").catch(() => undefined);
   const ended = new Promise<void>((resolve) => {
     shell.once("error", () => {
       resolve();

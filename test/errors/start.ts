@@ -8,6 +8,7 @@ import { readOptions } from "../../infra/local/options.ts";
 import type { Options } from "../../infra/local/options.ts";
 import { limited } from "../../infra/local/synth.ts";
 import { refusalOf } from "../../infra/local/page/guard.ts";
+import { noPort } from "../../infra/local/page/server.ts";
 import type { Asking } from "../../infra/local/page/guard.ts";
 import { openReplies } from "../../lib/cli/replies-file.ts";
 import repositoryConfig from "../../infra/sluice.config.ts";
@@ -59,6 +60,8 @@ const files: readonly Entry[] = [
     "What `--data` holds is damaged, or nothing of this service's; the reason is the engine's own.",
     () => noTables("data/tables.sqlite", "error: Database file is not a valid SQLite database.").message,
   ],
+  ["No right to it, as to 80; so is the next, where all are taken.", () => noPort("EACCES", 80, 80).message],
+  ["", () => noPort("EADDRINUSE", 4_747, 4_766).message],
   [
     "`--limit` for a target that the config does not have.",
     () => thrownBy(() => limited(repositoryConfig, { "fast-text@mars": 3 })),
@@ -126,8 +129,8 @@ export const startErrors: readonly Group[] = [
     entries: options.map(([when, args, ...remedy]): Entry => [when, () => faultOf(args), ...remedy]),
   },
   {
-    title: "Its files, limits and credentials",
-    about: "Told before anything starts; the exit code is 2.",
+    title: "Its files, limits, credentials and port",
+    about: "Told before any job is sent; the exit code is 2.",
     entries: files,
   },
   { title: "The page", about: "Its answers 403 and 405, as text.", entries: page },

@@ -10,6 +10,7 @@ import { errorName } from "../../../lib/core/error-name.ts";
 import { markup } from "../../../lib/view/markup.ts";
 import type { Markup } from "../../../lib/view/markup.ts";
 import { remedyFor } from "../../../lib/view/remedy.ts";
+import { Fault } from "../../../lib/terminal/fault.ts";
 import { script, styles } from "./assets.ts";
 import { jobInside, overviewInside, parkedInside, wholePage } from "./document.ts";
 import { refusalOf } from "./guard.ts";
@@ -45,7 +46,7 @@ const headers = {
   "cross-origin-resource-policy": "same-origin",
 } as const;
 
-/** On this port, or on the next one that is free; 0: on any. */
+/** On this port, or on the next one that is free; 0: on any. @throws Fault when there is none. */
 export async function openPage(port: number, facts: PageFacts): Promise<Page> {
   const server = createServer((request, response) => {
     answer(request, response, facts).catch((error: unknown) => {
@@ -70,8 +71,14 @@ async function listen(server: Server, port: number): Promise<number> {
   for (let next = port; ; next += 1) {
     const refused = await listenOn(server, next);
     if (refused === undefined) return addressOf(server).port;
-    if (refused.code !== "EADDRINUSE" || next >= last) throw refused;
+    if (refused.code !== "EADDRINUSE" || next >= last) throw noPort(refused.code, port, next);
   }
+}
+
+/** `first` and `last`: the ports that were tried. */
+export function noPort(code: string | undefined, first: number, last: number): Fault {
+  const tried = first === last ? `port ${first}` : `any port from ${first} to ${last}`;
+  return new Fault(`the page cannot be at ${tried} (${code}); name another with --port N, or go without by --no-page`);
 }
 
 function listenOn(server: Server, port: number): Promise<NodeJS.ErrnoException | undefined> {
@@ -95,7 +102,15 @@ async function answer(request: IncomingMessage, response: ServerResponse, facts:
   if (refused !== undefined) return send(response, refused.status, "text/plain", refused.message);
   const url = urlOf(request.url ?? "/");
   if (url === undefined) return send(response, 404, "text/plain", nowhere);
-  if (request.method === "POST") return act(url.pathname, await bodyOf(request), request, response, facts.watching);
+  if (request.method === "POST") {
+    const form = await bodyOf(request);
+    if (form === undefined) {
+      // What is left of it must have come before the connection can be used again.
+      request.resume();
+      return send(response, 413, "text/plain", tooLong);
+    }
+    return act(url.pathname, form, request, response, facts.watching);
+  }
   switch (url.pathname) {
     case "/page.css":
       return send(response, 200, "text/css", styles);
@@ -110,6 +125,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, facts:
   return send(response, 200, "text/html", wholePage(`${jobId}Sluice`, inside, said));
 }
 
+const tooLong = "Nothing was done: the form is longer than any of this page; use its buttons";
 const nowhere = "There is no such page; see /";
 
 /** A path of this page: what looks like the name of another host is a path here too. */
@@ -194,13 +210,17 @@ function keepNotice(said: string): string {
 
 const bodyBytesMax = 4_096;
 
-async function bodyOf(request: IncomingMessage): Promise<URLSearchParams> {
-  let text = "";
-  for await (const chunk of request) {
-    text += String(chunk);
-    if (text.length > bodyBytesMax) break;
+/** Undefined: it is longer than any form of ours. */
+async function bodyOf(request: IncomingMessage): Promise<URLSearchParams | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    const part = Buffer.from(chunk);
+    bytes += part.length;
+    if (bytes > bodyBytesMax) return undefined;
+    chunks.push(part);
   }
-  return new URLSearchParams(text.slice(0, bodyBytesMax));
+  return new URLSearchParams(Buffer.concat(chunks).toString());
 }
 
 function send(response: ServerResponse, status: number, type: string, text: string): void {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { request } from "node:http";
+import { createServer, request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createHistory } from "../../../infra/local/page/history.ts";
@@ -7,6 +7,7 @@ import { createMeasured } from "../../../infra/local/page/measured.ts";
 import { openPage } from "../../../infra/local/page/server.ts";
 import type { Page } from "../../../infra/local/page/server.ts";
 import type { Watching } from "../../../infra/local/page/watch.ts";
+import { Fault } from "../../../lib/terminal/fault.ts";
 import { an } from "../../view/an-overview.ts";
 import { config } from "../../worker/a-service.ts";
 
@@ -62,6 +63,24 @@ describe("a browser without script, which has pressed a button", () => {
     const { status, location } = await ask("POST", "/pause", { origin: page.url, referer: "http://" }, "name=bulk");
     expect([done, status, location]).toEqual([["bulk"], 303, expect.stringMatching(/^\/\?said=/)]);
   });
+});
+
+test("a form that is longer than any of the page is answered, and nothing is done by its beginning", async () => {
+  done.length = 0;
+  const form = `name=bulk&rest=${"x".repeat(2_000_000)}`;
+  const { status } = await ask("POST", "/pause", { origin: page.url }, form);
+  expect([done, status]).toEqual([[], 413]);
+});
+
+test("without a port that it may have, the page says which, and what to do", async () => {
+  const last = 65_535;
+  const taken = createServer().listen(last, "127.0.0.1");
+  await Promise.race([once(taken, "listening"), once(taken, "error")]).catch(() => undefined);
+  const facts = { config, watching, history: createHistory(), measured: createMeasured() };
+  await expect(openPage(last, facts)).rejects.toThrow(
+    new Fault("the page cannot be at port 65535 (EADDRINUSE); name another with --port N, or go without by --no-page"),
+  );
+  taken.close();
 });
 
 test.each(["//", "http://", "//elsewhere.example"])("there is no page %s", async (path) => {
