@@ -1,6 +1,6 @@
 /** `npm run cost`: what jobs of a kind cost, and a stack without any, by the config and AWS's list prices. */
 import { parseArgs } from "node:util";
-import { checkConfig } from "../lib/config.ts";
+import { checkConfig, ConfigError } from "../lib/config.ts";
 import { targetsOf } from "../lib/core/config.ts";
 import type { Config } from "../lib/core/config.ts";
 import { isLane } from "../lib/core/lane.ts";
@@ -16,6 +16,11 @@ const help = `npm run cost -- [--lane bg] [--step fast-text@us-west-2] [--in 100
 
 What a million jobs cost: --in and --out tokens, --ms of Bedrock's time, --reply bytes in the job's row, --together jobs in
 an invocation (the lane's batch size unless fewer wait). And what the stack costs in a month without any job.`;
+
+/** What was asked for and has no cost. */
+class Unpriced extends Error {
+  override readonly name = "Unpriced";
+}
 
 /** Of the stack as the app makes it; a test counts them in its template. */
 export const standing = (config: Config): Standing => ({
@@ -42,11 +47,11 @@ export function costTables(args: readonly string[]): string {
   if (values.help) return help;
   const config = checkConfig(written);
   const { lane } = values;
-  if (!isLane(lane)) throw new Error(`--lane ${lane} is none of ${lanes.join(", ")}`);
+  if (!isLane(lane)) throw new Unpriced(`--lane ${lane} is none of ${lanes.join(", ")}`);
   const targets = targetsOf(config);
   const price = targets.find(({ step }) => step === values.step)?.target.price;
   if (price === undefined)
-    throw new Error(`--step ${values.step} has no price; known: ${targets.map(({ step }) => step).join(", ")}`);
+    throw new Unpriced(`--step ${values.step} has no price; known: ${targets.map(({ step }) => step).join(", ")}`);
   const jobsTogether = numberOf("together", values.together ?? String(laneMapping(config, lane).batchSize));
   const job = {
     price,
@@ -82,8 +87,24 @@ function steadyMetrics(config: Config): number {
 
 function numberOf(name: string, text: string): number {
   const number = Number(text);
-  if (text === "" || !Number.isFinite(number) || number <= 0) throw new Error(`--${name} ${text} is no number above 0`);
+  if (text === "" || !Number.isFinite(number) || number <= 0)
+    throw new Unpriced(`--${name} ${text} is no number above 0`);
   return number;
 }
 
-if (import.meta.main) console.log(costTables(process.argv.slice(2)));
+/** Told by their message alone, those of `parseArgs` too: whoever typed it can mend it. */
+function isTheirs(error: unknown): error is Error {
+  const isOfArguments =
+    error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+  return isOfArguments || error instanceof Unpriced || error instanceof ConfigError;
+}
+
+if (import.meta.main) {
+  try {
+    console.log(costTables(process.argv.slice(2)));
+  } catch (error) {
+    if (!isTheirs(error)) throw error;
+    console.error(error.message);
+    process.exitCode = 2;
+  }
+}

@@ -94,6 +94,15 @@ describe("npm run cost", () => {
     expect(costTables(["--help"])).toContain("npm run cost");
   });
 
+  test.each([
+    ["--lane x", /^--lane x is none of rt, bg, bulk\n$/],
+    ["--lan x", /^Unknown option '--lan'.*\n$/],
+  ])("ends with 2 and the reason alone on %s", (line, says) => {
+    const entry = new URL("../../infra/cost-table.ts", import.meta.url).pathname;
+    const { status, stderr } = spawnSync(process.execPath, [entry, ...line.split(" ")], { encoding: "utf8" });
+    expect([status, stderr]).toEqual([2, expect.stringMatching(says)]);
+  });
+
   test.each([[[]], [["--lane", "rt", "--step", "smart-text@us-west-2", "--ms", "6000"]]])(
     "prints what the guide shows for %j",
     (args) => {
