@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
+import { isRunning } from "../../lib/cli/outputs.ts";
 import type { Config } from "../../lib/core/config.ts";
 import { isObject, parseJson } from "../../lib/core/json.ts";
 import type { Endpoints } from "./service.ts";
@@ -27,7 +28,8 @@ export function tellWhere(file: string, told: Told): () => void {
   renameSync(beside, file);
   return () => {
     if (pidIn(textIn(file)) !== told.pid) return;
-    if (before === undefined || !isRunning(pidIn(before))) return rmSync(file, { force: true });
+    const pidBefore = pidIn(before);
+    if (before === undefined || pidBefore === undefined || !isRunning(pidBefore)) return rmSync(file, { force: true });
     writeFileSync(beside, before, { mode: 0o600 });
     renameSync(beside, file);
   };
@@ -41,16 +43,7 @@ function textIn(file: string): string | undefined {
   }
 }
 
-function pidIn(text: string | undefined): unknown {
+function pidIn(text: string | undefined): number | undefined {
   const told = text === undefined ? undefined : parseJson(text);
-  return isObject(told) ? told["pid"] : undefined;
-}
-
-function isRunning(pid: unknown): boolean {
-  if (typeof pid !== "number") return false;
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+  return isObject(told) && typeof told["pid"] === "number" ? told["pid"] : undefined;
 }

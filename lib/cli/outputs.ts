@@ -47,7 +47,8 @@ function localOutputs(file: string, { outputs, endpoints, config, pid, region }:
   return { values: textsIn(outputs), local };
 }
 
-function isRunning(pid: number): boolean {
+/** Whether there is such a process, whoever's it is. */
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { tellWhere } from "../../infra/local/told.ts";
 import serviceConfig from "../../infra/sluice.config.ts";
@@ -34,6 +34,19 @@ describe("the file that says where the service is", () => {
     expect(pidTold()).toBe(process.ppid);
     end();
     expect(existsSync(file)).toBe(false);
+  });
+
+  test("says again where another user's service is, which nobody else may send a signal", ({ onTestFinished }) => {
+    const end = told(process.ppid);
+    const endSecond = told(process.pid);
+    const refused = Object.assign(new Error("kill EPERM"), { code: "EPERM" });
+    const kill = vi.spyOn(process, "kill").mockImplementation(() => {
+      throw refused;
+    });
+    onTestFinished(() => kill.mockRestore());
+    endSecond();
+    expect(pidTold()).toBe(process.ppid);
+    end();
   });
 
   test("says nothing more of a service that has died, and is left to the one that wrote it last", () => {
