@@ -2,6 +2,8 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 
+import { nearest } from "../../lib/core/nearest.ts";
+
 /** What a person asked for, checked. Paths hold for this process, wherever they were typed. */
 export interface Options {
   /** Absent: the samples. */
@@ -157,8 +159,11 @@ function fault(message: string): Asked {
   return { kind: "fault", message };
 }
 
-/** Node's own words, without its advice about `--` that would mislead behind npm. */
+/** Node's own words, without its advice about `--` that would mislead behind npm, and what was meant instead. */
 function phrase(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text.split(/\. |\n/)[0] ?? text;
+  const said = text.split(/\. |\n/)[0] ?? text;
+  const [, unknown] = /^Unknown option '--([^']+)'/.exec(said) ?? [];
+  const meant = unknown === undefined ? undefined : nearest(unknown, Object.keys(flags));
+  return meant === undefined ? said : `${said}; did you mean --${meant}?`;
 }

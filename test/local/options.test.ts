@@ -34,7 +34,9 @@ const good: [says: string, args: string, options: Partial<Options>][] = [
   ],
 ];
 const bad: [args: string, says: string][] = [
-  ["--jsn", "Unknown option '--jsn'"],
+  ["--jsn", "Unknown option '--jsn'; did you mean --json?"],
+  ["--limt x=1", "Unknown option '--limt'; did you mean --limit?"],
+  ["--nopage", "did you mean --no-page?"],
   ["--replies", "argument missing"],
   ["--replies=", "--replies needs a value"],
   ["--json=yes", "does not take an argument"],
@@ -91,6 +93,9 @@ describe("the command line of npm start", () => {
       },
     });
   });
+
+  test("an option that is near to none is told without a guess", () =>
+    expect(readOptions(["--frobnicate"])).toEqual({ kind: "fault", message: "Unknown option '--frobnicate'" }));
 
   test("help is given, whatever else is asked", () =>
     expect(readOptions(["--help", "--json"])).toEqual({ kind: "help" }));
