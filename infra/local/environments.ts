@@ -1,7 +1,8 @@
 /** All execution environments of a function: started when they are needed, kept warm, replaced when they die. */
 import type { Writable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 
+import { systemClock } from "../../lib/aws/clock.ts";
+import type { Clock } from "../../lib/ports.ts";
 import { startEnvironment } from "./environment.ts";
 import type { Environment, LocalFunction } from "./environment.ts";
 import type { Invoked } from "./event-source-rules.ts";
@@ -91,12 +92,20 @@ const busyPollMs = 50;
  * Kills the environment whose invocation has run longest, as a crash would. Waits some seconds for one that has run for
  * at least a second; false: there was none. Undefined: the signal came first.
  */
-export async function killLongest(all: readonly Environments[], signal: AbortSignal): Promise<boolean | undefined> {
-  for (const untilMs = Date.now() + busyWaitMsMax; Date.now() < untilMs && !signal.aborted; await sleep(busyPollMs)) {
+export async function killLongest(
+  all: readonly Pick<Environments, "running">[],
+  signal: AbortSignal,
+  clock: Pick<Clock, "nowMs" | "sleep"> = systemClock,
+): Promise<boolean | undefined> {
+  for (
+    const untilMs = clock.nowMs() + busyWaitMsMax;
+    clock.nowMs() < untilMs && !signal.aborted;
+    await clock.sleep(busyPollMs, signal)
+  ) {
     const longest = all
       .flatMap((environments) => environments.running())
       .flatMap((environment) => ({ environment, sinceMs: environment.busySinceMs() ?? Infinity }))
-      .filter(({ sinceMs }) => Date.now() - sinceMs >= busyMsMin)
+      .filter(({ sinceMs }) => clock.nowMs() - sinceMs >= busyMsMin)
       .toSorted((a, b) => a.sinceMs - b.sinceMs)[0];
     if (longest === undefined) continue;
     longest.environment.kill();

@@ -2,10 +2,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { TestContext } from "vitest";
 
+import type { Environment } from "../../infra/local/environment.ts";
 import { killLongest, openEnvironments } from "../../infra/local/environments.ts";
+import { t0 } from "../a.ts";
 import { until } from "./process.ts";
 
 const hangs = "await new Promise(() => setInterval(() => undefined, 1e6));";
@@ -23,39 +25,19 @@ async function opened(code: string, finished: TestContext["onTestFinished"]) {
   return environments;
 }
 
-test("a kill hits the invocation that has run longest, and nobody who only imports", async ({ onTestFinished }) => {
+const never = new AbortController().signal;
+
+test("a kill hits whose invocation runs, and nobody who only imports", async ({ onTestFinished }) => {
   const importing = await opened(`${hangs} export const handler = () => undefined;`, onTestFinished);
   const running = await opened(`export const handler = async () => { ${hangs} };`, onTestFinished);
-  const never = new AbortController().signal;
 
   void importing.invoke({});
   const first = running.invoke({});
   await until(() => running.running().length === 1);
-  const sinceMs = running.running()[0]?.busySinceMs() ?? Infinity;
-  const second = running.invoke({});
-  await until(() => running.running().length === 2);
 
   expect(await killLongest([importing, running], never)).toBe(true);
   expect(await first).toEqual({ kind: "threw", name: "EnvironmentDied" });
-  expect(Date.now() - sinceMs).toBeGreaterThanOrEqual(1_000);
   expect(importing.stats().died).toBe(0);
-
-  expect(await killLongest([importing, running], never)).toBe(true);
-  expect(await second).toEqual({ kind: "threw", name: "EnvironmentDied" });
-});
-
-test("a kill among several who are long at work hits the one that began first", async ({ onTestFinished }) => {
-  const running = await opened(`export const handler = async () => { ${hangs} };`, onTestFinished);
-  const begun: string[] = [];
-  for (const name of ["first", "second"]) {
-    void running.invoke({}).then(() => begun.splice(begun.indexOf(name), 1));
-    begun.push(name);
-    await until(() => running.running().length === begun.length);
-  }
-  await until(() => running.running().every((it) => Date.now() - (it.busySinceMs() ?? Infinity) > 1_200));
-  await killLongest([running], new AbortController().signal);
-  await until(() => begun.length === 1);
-  expect(begun).toEqual(["second"]);
 });
 
 test("a kill waits for somebody to be busy, until the service ends", async ({ onTestFinished }) => {
@@ -66,7 +48,37 @@ test("a kill waits for somebody to be busy, until the service ends", async ({ on
   expect(await killed).toBeUndefined();
 });
 
-test("a kill without anybody busy is told after some seconds", { timeout: 20_000 }, async ({ onTestFinished }) => {
-  const idle = await opened("export const handler = () => undefined;", onTestFinished);
-  expect(await killLongest([idle], new AbortController().signal)).toBe(false);
+describe("by the clock", () => {
+  /** Invocations by since when they run, and a clock that goes by sleeping. */
+  function aRun(sinceMs: Readonly<Record<string, number>>) {
+    const log: string[] = [];
+    let nowMs = t0;
+    const running = Object.entries(sinceMs).map(([name, since]): Environment => ({
+      invoke: async () => ({ kind: "timed-out" }),
+      kill: () => void log.push(`${name} at ${nowMs - t0}`),
+      alive: () => true,
+      busySinceMs: () => (since <= nowMs ? since : undefined),
+      event: () => undefined,
+      pid: undefined,
+      ended: Promise.resolve(),
+      rssBytesMax: () => 0,
+    }));
+    const clock = { nowMs: () => nowMs, sleep: async (ms: number) => void (nowMs += ms) };
+    return { log, kill: () => killLongest([{ running: () => running }], never, clock) };
+  }
+
+  test("a kill among several who are long at work hits the one that began first", async () => {
+    const run = aRun({ second: t0 - 2_000, first: t0 - 3_000, third: t0 - 1_000 });
+    expect([await run.kill(), run.log]).toEqual([true, ["first at 0"]]);
+  });
+
+  test("a kill waits until an invocation has run for a second, when its messages are hidden for its claim alone", async () => {
+    const run = aRun({ only: t0 + 500 });
+    expect([await run.kill(), run.log]).toEqual([true, ["only at 1500"]]);
+  });
+
+  test("a kill without anybody busy is told after some seconds", async () => {
+    const run = aRun({ late: t0 + 4_500 });
+    expect([await run.kill(), run.log]).toEqual([false, []]);
+  });
 });
