@@ -30,19 +30,26 @@ import type { AlarmName } from "./alarm-texts.ts";
 import { expression, functionsOf, grouped, metric, minute, tableThrottles } from "./metrics.ts";
 import type { Watched } from "./metrics.ts";
 
-/** It rings when the metric is above `above` in `datapoints` of `periods`; `of`: the lane or the function. */
+/** It rings when the metric is above the threshold, or below it, in `datapoints` of `periods`; `of`: the lane or the function. */
 interface Watch {
   readonly name: AlarmName;
   readonly of?: string;
   readonly metric: IMetric;
-  readonly above: number;
+  readonly threshold: number;
+  /** Default: above. */
+  readonly rings?: "below";
   readonly datapoints?: number;
   readonly periods?: number;
-  /** There is trouble when there is nothing: it rings when the metric is below `above`, or absent. */
-  readonly isPulse?: true;
-  /** What was told last holds until something else is told. */
-  readonly isLasting?: true;
+  /** What it is to hear nothing. Default: calm, for most metrics are only told when something happens. */
+  readonly silence?: keyof typeof silences;
 }
+
+const silences = {
+  calm: TreatMissingData.NOT_BREACHING,
+  alarming: TreatMissingData.BREACHING,
+  /** What was told last holds until something else is told. */
+  lasting: TreatMissingData.IGNORE,
+};
 
 export interface ServiceAlarmsProps {
   readonly watched: Watched;
@@ -54,9 +61,9 @@ export interface ServiceAlarmsProps {
 }
 
 const fiveMinutes = Duration.minutes(5);
-/** One straggler is no backlog, and a table that grows refuses for a moment. */
 /** Percent: a budget is spent at 100, and the alarm rings above. */
 const justBelowAll = 99.999;
+/** One straggler is no backlog, and a table that grows refuses for a moment. */
 const threeOfFive = { datapoints: 3, periods: 5 };
 
 /** Each says what happened and what to do about it; all go to one topic, also when it is over. */
@@ -112,37 +119,31 @@ export class ServiceAlarms extends Construct {
 }
 
 function alarmProps(watch: Watch) {
-  const { name, of, metric: watched, above, datapoints = 1, periods = datapoints, isPulse, isLasting } = watch;
+  const { name, of, metric: watched, threshold, rings, datapoints = 1, periods = datapoints, silence = "calm" } = watch;
   const { when, remedy } = alarmTexts[name];
   return {
     alarmDescription: `${of === undefined ? "" : `${of}: `}${when}. ${remedy}`,
     metric: watched,
-    threshold: above,
+    threshold,
+    comparisonOperator:
+      rings === "below" ? ComparisonOperator.LESS_THAN_THRESHOLD : ComparisonOperator.GREATER_THAN_THRESHOLD,
     evaluationPeriods: periods,
     datapointsToAlarm: datapoints,
-    comparisonOperator:
-      isPulse === true ? ComparisonOperator.LESS_THAN_THRESHOLD : ComparisonOperator.GREATER_THAN_THRESHOLD,
-    // Most of these are only told of when something happens.
-    treatMissingData:
-      isPulse === true
-        ? TreatMissingData.BREACHING
-        : isLasting === true
-          ? TreatMissingData.IGNORE
-          : TreatMissingData.NOT_BREACHING,
+    treatMissingData: silences[silence],
   };
 }
 
 function watchesOf(watched: Watched): readonly Watch[] {
   return [
     ...lanes.flatMap((lane) => watchesOfLane(watched, lane)),
-    { name: "Parked", metric: depth(watched.parked.queue), above: 0 },
+    { name: "Parked", metric: depth(watched.parked.queue), threshold: 0 },
     ...watchesOfDeadLetters(watched),
-    { name: "DeadlineMissed", metric: overLanes("JobsExpired"), above: 0 },
-    { name: "RepliesViaOutbox", metric: overLanes("RepliesViaOutbox"), above: 0 },
+    { name: "DeadlineMissed", metric: overLanes("JobsExpired"), threshold: 0 },
+    { name: "RepliesViaOutbox", metric: overLanes("RepliesViaOutbox"), threshold: 0 },
     {
       name: "BreakerOpen",
       metric: expression(grouped("BreakerShut", ["model", "target"])),
-      above: 0,
+      threshold: 0,
       // Whoever waits for a probe says nothing: a minute may be silent.
       datapoints: alarmBreakerShutMs / minute.toMilliseconds(),
       periods: alarmBreakerShutMs / minute.toMilliseconds() + 1,
@@ -151,36 +152,42 @@ function watchesOf(watched: Watched): readonly Watch[] {
       name: "BudgetSpent",
       of: lane,
       metric: metric("BudgetUsedPercent", { lane }, "Maximum"),
-      above: justBelowAll,
+      threshold: justBelowAll,
       // A lane that waits spends nothing and tells nothing, until its next day begins.
-      isLasting: true,
+      silence: "lasting",
     })),
-    { name: "LeasesLost", metric: expression(grouped("LeasesLost", ["model", "target"])), above: 0 },
+    { name: "LeasesLost", metric: expression(grouped("LeasesLost", ["model", "target"])), threshold: 0 },
     ...functionsOf(watched).flatMap(([of, { function: fn, timeoutMs }]): Watch[] => [
-      { name: "FunctionErrors", of, metric: fn.metricErrors({ statistic: "Sum", period: fiveMinutes }), above: 0 },
+      {
+        name: "FunctionErrors",
+        of,
+        metric: fn.metricErrors({ statistic: "Sum", period: fiveMinutes }),
+        threshold: 0,
+      },
       {
         name: "FunctionThrottles",
         of,
         metric: fn.metricThrottles({ statistic: "Sum", period: minute }),
-        above: 0,
+        threshold: 0,
         ...threeOfFive,
       },
       {
         name: "FunctionSlow",
         of,
         metric: fn.metricDuration({ statistic: "p99", period: fiveMinutes }),
-        above: (alarmDurationPercent * timeoutMs) / 100,
+        threshold: (alarmDurationPercent * timeoutMs) / 100,
         datapoints: 3,
       },
     ]),
     {
       name: "SweeperSilent",
       metric: watched.sweeper.function.metricInvocations({ statistic: "Sum", period: fiveMinutes }),
-      above: 1,
+      rings: "below",
+      threshold: 1,
+      silence: "alarming",
       datapoints: alarmSweeperSilentMs / sweepEveryMs,
-      isPulse: true,
     },
-    { name: "DynamoThrottles", metric: sumOf(tableThrottles(watched)), above: 0, ...threeOfFive },
+    { name: "DynamoThrottles", metric: sumOf(tableThrottles(watched)), threshold: 0, ...threeOfFive },
   ];
 }
 
@@ -197,11 +204,11 @@ function watchesOfLane({ jobQueues }: Watched, lane: Lane): readonly Watch[] {
         delivered: metric("JobAgeMs", { lane }, "Maximum"),
         waiting: expression("1000 * oldestS", "waiting", { oldestS }),
       }),
-      above: alarmJobAgeMs[lane],
+      threshold: alarmJobAgeMs[lane],
       ...threeOfFive,
     },
-    { name: "InFlight", of: lane, metric: hidden, above: hiddenMessagesMax },
-    { name: "JobsFailed", of: lane, metric: failedPart(lane), above: alarmFailedPercent },
+    { name: "InFlight", of: lane, metric: hidden, threshold: hiddenMessagesMax },
+    { name: "JobsFailed", of: lane, metric: failedPart(lane), threshold: alarmFailedPercent },
   ];
 }
 
@@ -221,7 +228,7 @@ function watchesOfDeadLetters({ jobQueues }: Watched): readonly Watch[] {
     if (deadLetters === undefined) return [];
     return [depth(deadLetters), deadLetters.metricNumberOfMessagesReceived({ statistic: "Sum", period: fiveMinutes })];
   });
-  return metrics.length === 0 ? [] : [{ name: "DeadLetters", metric: sumOf(metrics, fiveMinutes), above: 0 }];
+  return metrics.length === 0 ? [] : [{ name: "DeadLetters", metric: sumOf(metrics, fiveMinutes), threshold: 0 }];
 }
 
 function depth(queue: IQueue): IMetric {

@@ -82,8 +82,10 @@ export function openEnvironments(fn: LocalFunction, log: Writable, hear?: (line:
   };
 }
 
-/** By then a worker has claimed its messages and hidden them for as long as the claim holds; before, the queue hides them
- * for six times the function's timeout, and whoever watches would wait for minutes. */
+/**
+ * By then a worker has claimed its messages and hidden them for as long as the claim holds; before, the queue hides them for
+ * six times the function's timeout, and whoever watches would wait for minutes.
+ */
 const busyMsMin = 1_000;
 const busyWaitMsMax = 5_000;
 const busyPollMs = 50;

@@ -61,8 +61,7 @@ export interface Service {
   runScheduled(): Promise<void>;
   /** Messages that the mappings have received and not yet dealt with. */
   messagesHeld(): number;
-  /** Kills the worker that has been busy longest, in the middle of its invocation; false: none is, within some seconds.
-   * Undefined: the service closed first. */
+  /** Kills the worker that has been busy longest; false: none is, within some seconds; undefined: the service closed first. */
   killOne(): Promise<boolean | undefined>;
   /** Ends everything that was started, processes too. */
   close(): Promise<void>;
