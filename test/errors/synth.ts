@@ -15,6 +15,7 @@ import { cdkContext } from "../../infra/context.ts";
 import { JobQueue } from "../../infra/job-queue.ts";
 import { JobTable } from "../../infra/job-table.ts";
 import { modelStatements } from "../../infra/model-access.ts";
+import { ServiceStack } from "../../infra/service-stack.ts";
 import { Sluice } from "../../infra/sluice.ts";
 import type { SluiceProps } from "../../infra/sluice-props.ts";
 import { checkConfig } from "../../lib/config.ts";
@@ -104,6 +105,14 @@ const refused: readonly Entry[] = [
   [
     "`allowFeed` for a bucket: its notifications only point to the envelope.",
     () => refusalOf((theirs) => sluice(theirs).allowFeed(new Bucket(theirs, "InBox"))),
+  ],
+  [
+    "The app's own stack; a context is what `--context NAME=VALUE` gives.",
+    () =>
+      refusalOf((theirs) => {
+        theirs.node.setContext("removable", "yes");
+        return new ServiceStack(theirs, "Sluice", { config: config(), entryOf: smallEntry });
+      }),
   ],
   [
     "Lambda would refuse invocations, which counts as receives, until jobs that never ran are dead letters.",

@@ -1,5 +1,6 @@
 import { Bucket } from "aws-cdk-lib/aws-s3";
 import { describe, expect, test } from "vitest";
+import { ConfigError } from "../../lib/config.ts";
 import { lanes } from "../../lib/core/lane.ts";
 import { laneLimits, paramsTtlDays, queueVisibilityS, sqsRetentionS } from "../../lib/core/limits.ts";
 import { findings, service, target, template } from "./synth.ts";
@@ -103,6 +104,20 @@ describe("the stack", () => {
       expect(JSON.stringify(resources)).toContain('"DeletionProtectionEnabled":false');
     }
   });
+
+  test.each([
+    ["removable", "yes", "true or false"],
+    ["removable", "TRUE", "true or false"],
+    ["rollout", "None", "none"],
+    ["rollout", "toString", "none"],
+  ])("is not made where the context %s is %s", (context, word, known) =>
+    expect(() => template({}, { [context]: word })).toThrow(
+      new ConfigError(`Sluice: the context ${context} is ${word}; give ${known}, or leave it out`),
+    ),
+  );
+
+  test("is kept where somebody says that it is not removable", () =>
+    expect(template({}, { removable: "false" }).toJSON()).toEqual(built.toJSON()));
 
   test.each(["AWS::SQS::Queue", "AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::SQS::QueuePolicy"])(
     "keeps every %s as it is when models and limits change",
