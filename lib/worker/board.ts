@@ -14,7 +14,7 @@ import { Sheet } from "./sheet.ts";
 import type { Changed } from "./sheet.ts";
 
 /** Read again when it is older than this: a learned limit, a pause or an override is late by no more. */
-const freshMs = 1_000;
+export const freshMs = 1_000;
 
 /**
  * One container's view of the heads, the breakers and what operators have said. What cannot be read stays as it was last

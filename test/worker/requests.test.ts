@@ -13,6 +13,7 @@ import { createMemoryAnnouncer } from "../../lib/memory/announcer.ts";
 import { createMemoryObjects } from "../../lib/memory/objects.ts";
 import { createMemoryOutbox } from "../../lib/memory/outbox.ts";
 import { createMemoryWorker } from "../../lib/memory/world.ts";
+import { freshMs } from "../../lib/worker/board.ts";
 import { processBatch } from "../../lib/worker/process-batch.ts";
 import { a } from "../a.ts";
 import { createJobTable, createLeaseTable, createQueue, localClient, startEngines } from "../contract/engines.ts";
@@ -83,7 +84,7 @@ describe("on the happy path", () => {
     const worker = await aContainer(sent);
     await processBatch(worker, jobsOf("first", 1), endsAtMs()); // makes the page of its ledger, once for ever
     for (const name of Object.keys(sent)) delete sent[name];
-    await systemClock.sleep(1_000); // the heads are read once a second
+    await systemClock.sleep(freshMs); // the heads are read again
 
     expect(await processBatch(worker, jobsOf("second", 1), endsAtMs())).toEqual([]);
     expect(sent).toEqual({ UpdateItemCommand: 4, BatchGetItemCommand: 1, ChangeMessageVisibilityBatchCommand: 1 });
@@ -133,7 +134,7 @@ describe("on the happy path", () => {
     });
     await processBatch(worker, jobsOf("first", 1), endsAtMs());
     for (const name of Object.keys(sent)) delete sent[name];
-    await systemClock.sleep(1_000);
+    await systemClock.sleep(freshMs);
 
     expect(await processBatch(worker, jobsOf("second", 1), endsAtMs())).toEqual([]);
     expect(sent).toEqual({ UpdateItemCommand: 5, BatchGetItemCommand: 1, ChangeMessageVisibilityBatchCommand: 1 });
@@ -144,7 +145,7 @@ describe("on the happy path", () => {
     const worker = await aContainer(sent);
     await processBatch(worker, jobsOf("first", 1), endsAtMs());
     for (const name of Object.keys(sent)) delete sent[name];
-    await systemClock.sleep(1_000);
+    await systemClock.sleep(freshMs);
 
     expect(await processBatch(worker, jobsOf("ten", 10), endsAtMs())).toEqual([]);
     expect(sent["UpdateItemCommand"]).toBeLessThanOrEqual(31);
