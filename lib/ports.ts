@@ -287,13 +287,18 @@ export type ModelAnswer =
   | { readonly kind: "answered"; readonly output: JsonObject; readonly stopReason?: string; readonly usage: Usage }
   | { readonly kind: "failed"; readonly error: ProviderError; readonly usage: Usage };
 
+export type ObjectRead =
+  | { readonly kind: "found"; readonly text: string }
+  | { readonly kind: "missing" }
+  | { readonly kind: "no-room" };
+
 /** S3: params too big for a message, outputs too big for a row. */
 export interface Objects {
-  /** `missing`: no such key, or an object too big to be any request (`objectBytesMax`). Denied or throttled throws. */
-  get(
-    bucket: string,
-    key: string,
-  ): Promise<{ readonly kind: "found"; readonly text: string } | { readonly kind: "missing" }>;
+  /**
+   * `missing`: no such key, or an object too big to be any request (`objectBytesMax`). Denied or throttled throws. `fits` is
+   * asked with the object's bytes before they are read; `no-room`: it said no. Default: whatever there is fits.
+   */
+  get(bucket: string, key: string, fits?: (bytes: number) => boolean): Promise<ObjectRead>;
   /** Stores an output; answers its `s3://` reference. */
   putOutput(jobId: string, text: string): Promise<string>;
 }

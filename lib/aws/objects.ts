@@ -8,12 +8,13 @@ import type { Objects } from "../ports.ts";
 /** Objects on S3; outputs go to `outputBucket`, whose lifecycle rule ends them. */
 export function createObjects(s3: S3Client, outputBucket: string, bytesMax = objectBytesMax): Objects {
   return {
-    async get(bucket, key) {
+    async get(bucket, key, fits = () => true) {
       try {
         const { Body, ContentLength = 0 } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-        if (ContentLength > bytesMax) {
+        const refused = ContentLength > bytesMax ? "missing" : fits(ContentLength) ? undefined : "no-room";
+        if (refused !== undefined) {
           if (Body instanceof Readable) Body.destroy();
-          return { kind: "missing" };
+          return { kind: refused };
         }
         return { kind: "found", text: (await Body?.transformToString("utf-8")) ?? "" };
       } catch (error) {

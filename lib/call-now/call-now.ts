@@ -19,6 +19,7 @@ import { createMemoryQueue } from "../memory/queue.ts";
 import type { World } from "../ports.ts";
 import { Crowd } from "../worker/crowd.ts";
 import type { Invocation, Worker } from "../worker/invocation.ts";
+import { HeldObjects } from "../worker/held-objects.ts";
 import { KeptReplies } from "../worker/kept-replies.ts";
 import { openWorker } from "../worker/open-worker.ts";
 import { processRecord } from "../worker/process-record.ts";
@@ -82,6 +83,7 @@ export function callNowOn(shared: Shared, config: Config, name: string): CallNow
       desk,
       lane,
       kept: new KeptReplies(),
+      objects: new HeldObjects(world.objects),
       crowd: new Crowd(world),
     };
     return await callOn(worker, world, encode(envelope), { jobId, trouble, signal });

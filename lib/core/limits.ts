@@ -211,5 +211,11 @@ export function queueVisibilityS(lane: Lane): number {
 /** More than any request that Bedrock takes: no worker reads an object beyond it, of which its memory would die. */
 export const objectBytesMax = 32 * 1_048_576;
 
+/**
+ * What the records of one container hold of S3 at once, unless a single object is bigger: read, parsed, hashed and sent, it
+ * takes several times that of the function's 512 MB.
+ */
+export const objectsHeldBytesMax = 48 * 1_048_576;
+
 /** The newest format of a job row that this code writes and reads. */
 export const rowFormat = 1;

@@ -119,6 +119,11 @@ export function againDelayS(at: Hiding): number {
   return hiddenS(between(5, 15, at) * 1_000, at);
 }
 
+/** Its object has no room in this container: another may have it, or this one when other jobs have ended. */
+export function noRoomDelayS(at: Hiding): number {
+  return at.lane === "rt" ? notBegunDelayS(at) : againDelayS(at);
+}
+
 /** A message that only another version's worker may read: a minute, and up to half of it more. */
 export function strangerDelayS(at: Hiding): number {
   return hiddenS(60_000 * (1 + 0.5 * dice(at)), at);

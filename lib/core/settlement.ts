@@ -15,6 +15,8 @@ export type RequeueCause =
   | "hung"
   | "bell"
   | "no-time"
+  /** Its object had no room in the container, beside those of other jobs. */
+  | "memory"
   /** Something of ours, or below us, failed. */
   | "trouble";
 
@@ -35,7 +37,7 @@ export type Unclaimed =
   | {
       readonly kind: "hide";
       readonly delayS: number;
-      readonly why: "held" | "not-yet" | "paused" | "budget" | "released" | "turn" | "trouble";
+      readonly why: "held" | "not-yet" | "paused" | "budget" | "released" | "turn" | "memory" | "trouble";
     }
   /** Sent to the parked queue with its reason, then acknowledged. */
   | { readonly kind: "park"; readonly reason: ParkReason; readonly detail: string; readonly jobId?: string };

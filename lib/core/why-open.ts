@@ -59,6 +59,7 @@ const causes: Readonly<Record<RequeueCause, string>> = {
   hung: "its last attempt got no answer in time",
   bell: "the invocation was about to end while it ran",
   "no-time": "the invocation had too little time left for an attempt",
+  memory: "its params had no room in its worker's memory, beside those of other jobs",
   trouble: "DynamoDB, SQS, S3 or the worker itself was in trouble; the log says which",
 };
 

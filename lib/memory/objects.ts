@@ -16,11 +16,11 @@ export function createMemoryObjects(outputBucket = "outputs", bytesMax = objectB
       texts.set(`${bucket}/${key}`, text);
     },
 
-    async get(bucket, key) {
+    async get(bucket, key, fits = () => true) {
       const text = texts.get(`${bucket}/${key}`);
-      return text === undefined || new TextEncoder().encode(text).length > bytesMax
-        ? { kind: "missing" }
-        : { kind: "found", text };
+      const bytes = new TextEncoder().encode(text).length;
+      if (text === undefined || bytes > bytesMax) return { kind: "missing" };
+      return fits(bytes) ? { kind: "found", text } : { kind: "no-room" };
     },
 
     async putOutput(jobId, text) {

@@ -6,6 +6,7 @@ import type { World } from "../ports.ts";
 import type { Board } from "./board.ts";
 import type { Budgets } from "./budgets.ts";
 import type { Crowd } from "./crowd.ts";
+import type { HeldObjects } from "./held-objects.ts";
 import type { KeptReplies } from "./kept-replies.ts";
 import type { LeaseDesk } from "./lease-desk.ts";
 import { Meter } from "./meter.ts";
@@ -22,6 +23,7 @@ export interface Worker {
   readonly budgets: Budgets;
   readonly desk: LeaseDesk;
   readonly kept: KeptReplies;
+  readonly objects: HeldObjects;
   readonly crowd: Crowd;
   /** The lane of the queue that feeds this worker. */
   readonly lane: Lane;

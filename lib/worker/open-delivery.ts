@@ -6,7 +6,7 @@ import type { Envelope, Fault, Read } from "../core/envelope.ts";
 import { readBody, readObject } from "../core/feeds.ts";
 import { contentOf, jobOf } from "../core/job.ts";
 import type { Delivery, Job } from "../core/job.ts";
-import { strangerDelayS } from "../core/release.ts";
+import { noRoomDelayS, strangerDelayS } from "../core/release.ts";
 import { isAllowed, isAmong } from "../core/reply-to.ts";
 import type { ReplyTo } from "../core/reply-to.ts";
 import { hasCode, replyText, replyTtlS } from "../core/reply.ts";
@@ -44,6 +44,10 @@ export async function openDelivery(invocation: Invocation, delivery: Delivery): 
     }
     case "elsewhere":
       return settled(await leaveToOthers(invocation, delivery, read.fault));
+    case "no-room": {
+      const delayS = noRoomDelayS(hidingFacts(invocation, delivery));
+      return settled(await settleUnclaimed(invocation, delivery, { kind: "hide", delayS, why: "memory" }));
+    }
   }
 }
 
@@ -78,7 +82,9 @@ function bodyFault(message: string): Fault {
 type ReadDelivery =
   | Exclude<Read, { kind: "pointer" }>
   /** It points to where this worker's config does not let it read. */
-  | { readonly kind: "elsewhere"; readonly fault: Fault };
+  | { readonly kind: "elsewhere"; readonly fault: Fault }
+  /** It points to more than this container can hold beside what it has at work. */
+  | { readonly kind: "no-room" };
 
 /** The body, or the object in S3 that it points to. Only buckets of the config are read: a sender names them. */
 async function readDelivery({ worker }: Invocation, delivery: Delivery): Promise<ReadDelivery> {
@@ -88,14 +94,18 @@ async function readDelivery({ worker }: Invocation, delivery: Delivery): Promise
     const fault = bodyFault("points to a bucket that is not allowed; name it in paramsRef.buckets of the config");
     return { kind: "elsewhere", fault };
   }
-  const object = await worker.world.objects.get(read.bucket, read.key);
-  if (object.kind === "found") return readObject(object.text);
-  return {
-    kind: "refused",
-    fault: bodyFault(
-      "points to an object that does not exist, or is bigger than any request; mend that, then send again",
-    ),
-  };
+  const object = await worker.objects.get(delivery, read);
+  switch (object.kind) {
+    case "found":
+      return readObject(object.text);
+    case "no-room":
+      return object;
+    case "missing": {
+      const message =
+        "points to an object that does not exist, or is bigger than any request; mend that, then send again";
+      return { kind: "refused", fault: bodyFault(message) };
+    }
+  }
 }
 
 /** No envelope, hence nobody to answer: parked with the reason. */

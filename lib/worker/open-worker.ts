@@ -6,6 +6,7 @@ import type { World } from "../ports.ts";
 import { Board } from "./board.ts";
 import { Budgets } from "./budgets.ts";
 import { Crowd } from "./crowd.ts";
+import { HeldObjects } from "./held-objects.ts";
 import type { Worker } from "./invocation.ts";
 import { KeptReplies } from "./kept-replies.ts";
 import { LeaseDesk } from "./lease-desk.ts";
@@ -36,6 +37,7 @@ export function openWorker(world: World, config: Config, identity: Identity): Wo
     budgets,
     desk: new LeaseDesk(world, board, identity.name),
     kept: new KeptReplies(),
+    objects: new HeldObjects(world.objects),
     crowd: new Crowd(world),
   };
 }

@@ -7,12 +7,15 @@ import type { Run } from "./run.ts";
 export async function paramsOf(
   run: Run,
 ): Promise<
-  { readonly kind: "found"; readonly params: JsonObject } | { readonly kind: "missing"; readonly why: string }
+  | { readonly kind: "found"; readonly params: JsonObject }
+  | { readonly kind: "missing"; readonly why: string }
+  | { readonly kind: "no-room" }
 > {
   const { params } = run.job;
   if (params.kind === "inline") return { kind: "found", params: params.params };
-  const { objects } = run.invocation.worker.world;
-  const object = await lastTry(run.invocation, () => objects.get(params.bucket, params.key));
+  const { objects } = run.invocation.worker;
+  const object = await lastTry(run.invocation, () => objects.get(run.delivery, params));
+  if (object.kind === "no-room") return object;
   if (object.kind === "missing") return { kind: "missing", why: "does not exist, or is bigger than any request" };
   const value = parseJson(object.text);
   return isObject(value) && isJson(value)

@@ -43,6 +43,8 @@ export async function processBatch(
   // Whatever hangs past the last call is reported, and comes again.
   await atMost(clock, invocation.lastCallAtMs - clock.nowMs(), allSettled);
 
+  // Of those that hang, nothing more is read.
+  for (const delivery of deliveries) worker.objects.letGo(delivery);
   cancelBell();
   invocation.tasks.close();
   // The heartbeat first: its last beat may still be hiding messages.
@@ -81,6 +83,7 @@ async function guarded(invocation: Invocation, delivery: Delivery, process: Proc
     return await settleUnclaimed(invocation, delivery, { kind: "hide", delayS, why: "trouble" });
   } finally {
     invocation.meter.forget(delivery);
+    invocation.worker.objects.letGo(delivery);
     invocation.turns.leave();
   }
 }

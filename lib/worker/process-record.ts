@@ -3,7 +3,7 @@ import { plan } from "../core/plan.ts";
 import type { Step } from "../core/plan.ts";
 import type { ReplyError } from "../core/reply.ts";
 import { releaseVerdict } from "../core/claim.ts";
-import { mayWaitUnclaimed, pausedForMs, releaseNext, requeueDelayS } from "../core/release.ts";
+import { mayWaitUnclaimed, noRoomDelayS, pausedForMs, releaseNext, requeueDelayS } from "../core/release.ts";
 import { endings } from "../core/endings.ts";
 import { claimRecord, settleOthers } from "./claim-record.ts";
 import { hidingFacts } from "./hiding-facts.ts";
@@ -53,8 +53,14 @@ async function processJob(invocation: Invocation, delivery: Delivery, job: Job):
   }
   return claimRecord(invocation, delivery, job, async (run) => {
     const params = await paramsOf(run);
-    if (params.kind === "missing") return failed(run, endings.paramsMissing(params.why));
-    return runPlan(run, planned.steps, params.params);
+    switch (params.kind) {
+      case "found":
+        return runPlan(run, planned.steps, params.params);
+      case "missing":
+        return failed(run, endings.paramsMissing(params.why));
+      case "no-room":
+        return { kind: "requeue", delayS: noRoomDelayS(hidingFacts(invocation, delivery, job)), cause: "memory" };
+    }
   });
 }
 

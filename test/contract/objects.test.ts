@@ -65,6 +65,19 @@ describe.each(openings)("objects %s", async (_name, open) => {
     expect(await objects.get(bucket, "params/more.json")).toEqual({ kind: "missing" });
   });
 
+  test("that do not fit are not read: whoever asks is told their bytes before, and may have them later", async () => {
+    await put("params/fits.json", "ü".repeat(50));
+    const asked: number[] = [];
+    const fits = (answer: boolean) => (bytes: number) => {
+      asked.push(bytes);
+      return answer;
+    };
+    expect(await objects.get(bucket, "params/fits.json", fits(false))).toEqual({ kind: "no-room" });
+    expect(await objects.get(bucket, "params/fits.json", fits(true))).toEqual({ kind: "found", text: "ü".repeat(50) });
+    expect(await objects.get(bucket, "nobody's", fits(true))).toEqual({ kind: "missing" });
+    expect(asked).toEqual([100, 100]);
+  });
+
   test("take an output, and give it back by its reference", async () => {
     const ref = await objects.putOutput("order:8812/summary=~1", '{"output":1}');
     expect(ref).toMatch(`s3://${bucket}/outputs/`);

@@ -5,6 +5,7 @@ import {
   againDelayS,
   heldDelayS,
   mayWaitUnclaimed,
+  noRoomDelayS,
   notBegunDelayS,
   notYetDelayS,
   pausedForMs,
@@ -77,6 +78,12 @@ describe("a requeued message comes again", () => {
     expect(againDelayS({ ...calm, jitter: 7 })).toBe(15);
   });
 
+  test("for whose object there was no room, in seconds; where somebody waits, at once", () => {
+    const [least, most] = [0, nearlyOne].map((jitter) => ({ ...calm, jitter }));
+    expect([least, most].map((at) => noRoomDelayS({ ...calm, ...at }))).toEqual([5, 15]);
+    expect([least, most].map((at) => noRoomDelayS({ ...calm, ...at, lane: "rt" }))).toEqual([0, 2]);
+  });
+
   test("a wait of which nothing is known doubles from 5 s up to 2 min", () =>
     expect([0, 1, 2, 7, 8, 5_000, Number.NaN].map(unknownWaitMs)).toEqual([
       5_000, 10_000, 20_000, 120_000, 120_000, 120_000, 5_000,
@@ -92,6 +99,7 @@ describe("when receives run short, every hiding lasts so long that the rest of t
     ["a delay that has not passed", (at) => notYetDelayS({ ...at, nowMs: t0, notBeforeMs: t0 })],
     ["a trouble", againDelayS],
     ["a record not begun", notBegunDelayS],
+    ["an object without room", noRoomDelayS],
     [
       "a release",
       (at) => {

@@ -226,6 +226,7 @@ const causes: readonly [cause: string, why: RegExp][] = [
   ["hung", /no answer in time/],
   ["bell", /invocation was about to end/],
   ["no-time", /too little time left/],
+  ["memory", /no room in its worker's memory/],
   ["trouble", /trouble; the log/],
 ];
 
