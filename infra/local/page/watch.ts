@@ -21,6 +21,7 @@ import { changeOverride, resumed } from "../../../lib/operate/set-override.ts";
 import { cancelDone, pauseDone } from "../../../lib/view/done.ts";
 import { outputOf, queueUrl } from "../service.ts";
 import type { Service } from "../service.ts";
+import { keep } from "./kept.ts";
 
 export interface ParkedView {
   readonly messageId: string;
@@ -68,19 +69,19 @@ export function watchService(service: Service): Watching {
   const parkedQueue = createParkedQueue(clients.sqs, queueUrl(service, "parked"));
 
   let reads = 0;
-  let last: Promise<Overview> | undefined;
-  let looked: readonly ParkedView[] = [];
-  let lookedUntilMs = 0;
-  let freshUntilMs = 0;
-  async function look(): Promise<Overview> {
-    reads += 1;
-    const startedAtMs = Date.now();
-    try {
-      return await readOverview({ clock: systemClock, jobs, leases, queues }, config);
-    } finally {
-      freshUntilMs = Date.now() + Math.max(ageMsMax, politeness * (Date.now() - startedAtMs));
-    }
-  }
+  const overview = keep(
+    () => {
+      reads += 1;
+      return readOverview({ clock: systemClock, jobs, leases, queues }, config);
+    },
+    (tookMs) => Math.max(ageMsMax, politeness * tookMs),
+    systemClock,
+  );
+  const parked = keep(
+    async () => (await parkedQueue.receive(1, 0)).map(viewOf),
+    () => parkedAgeMsMax,
+    systemClock,
+  );
 
   function needName(name: string): void {
     if (!isLane(name) && !ledgersOf(config).has(name))
@@ -93,62 +94,51 @@ export function watchService(service: Service): Watching {
       const messages = await parkedQueue.receive(30, 0);
       const found = messages.find((message) => message.messageId === messageId);
       const others = messages.filter((message) => message !== found);
-      await Promise.all(others.map(({ receiptHandle }) => parkedQueue.show(receiptHandle)));
+      await Promise.all(others.map(showAgain));
       if (found !== undefined) return found;
     }
     return undefined;
   }
 
+  /** If that fails it comes back by itself, within half a minute. */
+  async function showAgain({ receiptHandle }: ParkedMessage): Promise<void> {
+    await parkedQueue.show(receiptHandle).catch(() => undefined);
+  }
+
   return {
     reads: () => reads,
-    overview() {
-      if (last === undefined || Date.now() >= freshUntilMs) {
-        freshUntilMs = Infinity; // until this read has ended
-        last = look();
-      }
-      return last;
-    },
+    overview: () => overview.get(),
     job: (jobId) => jobs.read(jobId),
-
-    async parked() {
-      if (Date.now() < lookedUntilMs) return looked;
-      lookedUntilMs = Date.now() + parkedAgeMsMax;
-      const messages = await parkedQueue.receive(1, 0);
-      looked = messages.map(({ messageId, reason, lane = "", body }) => {
-        const read = readBody(body);
-        const jobId = read.kind === "envelope" ? read.envelope.jobId : read.kind === "invalid" ? read.jobId : undefined;
-        return { messageId, reason, lane, ...(jobId === undefined ? {} : { jobId }) };
-      });
-      return looked;
-    },
+    parked: () => parked.get(),
 
     async cancel(jobId) {
       if (!isJobId(jobId)) throw new Refusal("that is no jobId; use the button in the job's row");
       if ((await jobs.read(jobId)) === undefined) throw new Refusal(`no worker has seen a job ${jobId}`);
       const { kind } = await cancel(jobId, jobs, systemClock, config.replies.ttlDays);
-      freshUntilMs = 0;
+      overview.forget();
       return cancelDone(jobId, kind);
     },
 
     async pause(name) {
       needName(name);
       await changeOverride(leases, name, { pausedUntilMs: foreverMs });
-      freshUntilMs = 0;
+      overview.forget();
       return pauseDone(name, "pause");
     },
 
     async resume(name) {
       needName(name);
       await changeOverride(leases, name, resumed);
-      freshUntilMs = 0;
+      overview.forget();
       return pauseDone(name, "resume");
     },
 
     async rerun(messageId) {
       const found = await take(messageId);
-      lookedUntilMs = 0;
-      if (found === undefined)
+      if (found === undefined) {
+        parked.forget();
         throw new Refusal("that message is not among the first parked ones now; look at them again");
+      }
       try {
         const { jobId, was, lane } = await rerun(found, {
           jobs,
@@ -158,13 +148,21 @@ export function watchService(service: Service): Watching {
           remove: (receiptHandle) => parkedQueue.remove(receiptHandle),
           bucket,
         });
-        freshUntilMs = 0;
         return `Job ${was} runs again as ${jobId} in ${lane}.`;
       } catch (error) {
+        await showAgain(found);
         if (!(error instanceof RerunRefused)) throw error;
-        await parkedQueue.show(found.receiptHandle);
         throw new Refusal(`it cannot be run again, and stays parked: ${error.message}`);
+      } finally {
+        parked.forget();
+        overview.forget();
       }
     },
   };
+}
+
+function viewOf({ messageId, reason, lane, body }: ParkedMessage): ParkedView {
+  const read = readBody(body);
+  const jobId = read.kind === "envelope" ? read.envelope.jobId : read.kind === "invalid" ? read.jobId : undefined;
+  return { messageId, reason, lane: lane ?? "", ...(jobId === undefined ? {} : { jobId }) };
 }
