@@ -19,9 +19,10 @@ export interface History {
 
 export type JsonLine = Readonly<Record<string, unknown>>;
 
-const jobsMax = 20_000;
+/** Of all jobs together. */
+const bounds = { jobsMax: 20_000, eventsMax: 200_000 } as const;
 /** A job that is handed back for hours says the same again and again: its beginning and its latest are kept. */
-const eventsMax = 80;
+const eventsOfJobMax = 80;
 const firstKept = 20;
 const endedMax = 12;
 
@@ -39,24 +40,38 @@ const unsaid = new Set([
 /** These hold what was asked and answered. */
 const content = new Set(["payload"]);
 
-export function createHistory(): History {
+/** `jobsMax`, `eventsMax`: how much is kept; beyond, whatever ended first is forgotten first, and what is open last. */
+export function createHistory({ jobsMax, eventsMax }: Record<keyof typeof bounds, number> = bounds): History {
   const jobs = new Map<string, Heard[]>();
+  /** Of these, in the order of their ends. */
+  const over = new Set<string>();
+  let events = 0;
   let ended: Ended[] = [];
+
+  function forgetOne(): void {
+    const [oldest] = over.size > 0 ? over : jobs.keys();
+    if (oldest === undefined) return;
+    events -= jobs.get(oldest)?.length ?? 0;
+    jobs.delete(oldest);
+    over.delete(oldest);
+  }
 
   return {
     hear(line) {
       const { jobId, message: kind, timestamp } = line;
       const atMs = Date.parse(String(timestamp));
       if (typeof jobId !== "string" || typeof kind !== "string" || Number.isNaN(atMs) || content.has(kind)) return;
-      const events = jobs.get(jobId) ?? [];
-      if (!jobs.has(jobId) && jobs.size >= jobsMax) {
-        const [oldest] = jobs.keys();
-        if (oldest !== undefined) jobs.delete(oldest);
+      while ((!jobs.has(jobId) && jobs.size >= jobsMax) || events >= eventsMax) forgetOne();
+      const its = jobs.get(jobId) ?? [];
+      jobs.set(jobId, its);
+      its.push({ atMs, kind, facts: factsOf(line) });
+      events += 1;
+      if (its.length > eventsOfJobMax) {
+        its.splice(firstKept, 1);
+        events -= 1;
       }
-      jobs.set(jobId, events);
-      events.push({ atMs, kind, facts: factsOf(line) });
-      if (events.length > eventsMax) events.splice(firstKept, 1);
       if (kind !== "replied") return;
+      over.add(jobId);
       const status = String(line["status"]);
       ended = [{ jobId, atMs, status }, ...ended.filter((each) => each.jobId !== jobId)].slice(0, endedMax);
     },

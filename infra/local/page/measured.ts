@@ -31,40 +31,46 @@ export interface Measured {
   sinceMs(): number | undefined;
 }
 
-interface Bucket {
-  readonly atMs: number;
-  readonly values: number[];
+/** What came in one second: exact but for `sample`, each value of which stands for as many as the others. */
+interface Second {
+  count: number;
+  sum: number;
+  min: number;
+  max: number;
+  sample: number[];
+  /** One of so many is in the sample. */
+  every: number;
 }
 
 interface Kept {
   readonly name: string;
   readonly dimensions: Readonly<Record<string, string>>;
-  readonly buckets: Bucket[];
+  /** By when they began, epoch ms. */
+  readonly seconds: Map<number, Second>;
 }
 
 const secondMs = 1_000;
 /** So long is looked back, at most. */
 export const keptMs = 15 * 60_000;
-/** One line holds a hundred at most; this only bounds what a foreign line may bring. */
-const valuesMax = 400;
+/** What is kept of a second, for its percentiles: as many as one line holds at most. */
+const sampleMax = 100;
 
 export function createMeasured(): Measured {
   const all = new Map<string, Kept>();
   let first: number | undefined;
 
   function add(name: string, dimensions: Kept["dimensions"], atMs: number, values: readonly number[]): void {
-    if (values.length === 0) return;
+    if (values.length === 0 || !Number.isFinite(atMs)) return;
     const key = JSON.stringify([name, dimensions]);
-    const kept = all.get(key) ?? { name, dimensions, buckets: [] };
-    all.set(key, kept);
-    const second = Math.floor(atMs / secondMs) * secondMs;
-    const bucket = kept.buckets.find((each) => each.atMs === second) ?? { atMs: second, values: [] };
-    if (bucket.values.length === 0) {
-      kept.buckets.push(bucket);
-      while ((kept.buckets[0]?.atMs ?? second) < second - keptMs) kept.buckets.shift();
+    const { seconds } = getOrPut(all, key, () => ({ name, dimensions, seconds: new Map<number, Second>() }));
+    const atSecond = Math.floor(atMs / secondMs) * secondMs;
+    const second = getOrPut(seconds, atSecond, emptySecond);
+    for (const value of values) take(second, value);
+    for (const each of seconds.keys()) {
+      if (each >= atSecond - keptMs) break;
+      seconds.delete(each);
     }
-    bucket.values.push(...values.slice(0, valuesMax));
-    first = Math.min(first ?? second, second);
+    first = Math.min(first ?? atSecond, atSecond);
   }
 
   return {
@@ -76,13 +82,13 @@ export function createMeasured(): Measured {
       const wanted = by.toSorted().join();
       return [...all.values()].flatMap((kept): Series[] => {
         if (kept.name !== name || Object.keys(kept.dimensions).toSorted().join() !== wanted) return [];
-        const within = kept.buckets.filter(({ atMs }) => atMs >= fromMs - bucketMs && atMs <= toMs);
-        const groups = Map.groupBy(within, ({ atMs }) => Math.floor(atMs / bucketMs) * bucketMs);
+        const within = [...kept.seconds].filter(([atMs]) => atMs >= fromMs - bucketMs && atMs <= toMs);
+        const groups = Map.groupBy(within, ([atMs]) => Math.floor(atMs / bucketMs) * bucketMs);
         const points = [...groups]
-          .map(([atMs, buckets]) => ({
+          .map(([atMs, its]) => ({
             atMs,
             value: valueOf(
-              buckets.flatMap(({ values }) => values),
+              its.map(([, second]) => second),
               statistic,
             ),
           }))
@@ -117,23 +123,53 @@ function numbersIn(value: unknown): readonly number[] {
   return [value].flat().filter((each): each is number => typeof each === "number");
 }
 
-export function valueOf(values: readonly number[], statistic: Statistic): number {
-  const sum = () => values.reduce((all, value) => all + value, 0);
+function emptySecond(): Second {
+  return { count: 0, sum: 0, min: Infinity, max: -Infinity, sample: [], every: 1 };
+}
+
+function take(second: Second, value: number): void {
+  if (second.count % second.every === 0) second.sample.push(value);
+  second.count += 1;
+  second.sum += value;
+  second.min = Math.min(second.min, value);
+  second.max = Math.max(second.max, value);
+  if (second.sample.length <= sampleMax) return;
+  second.sample = second.sample.filter((_, place) => place % 2 === 0);
+  second.every *= 2;
+}
+
+function valueOf(seconds: readonly Second[], statistic: Statistic): number {
+  const sum = seconds.reduce((all, second) => all + second.sum, 0);
   switch (statistic) {
     case "sum":
-      return sum();
+      return sum;
     case "average":
-      return sum() / Math.max(1, values.length);
+      return sum / seconds.reduce((all, { count }) => all + count, 0);
     case "max":
-      return Math.max(...values);
+      return Math.max(...seconds.map(({ max }) => max));
     case "min":
-      return Math.min(...values);
+      return Math.min(...seconds.map(({ min }) => min));
     case "p50":
     case "p95":
-    case "p99": {
-      const sorted = values.toSorted((a, b) => a - b);
-      const rank = Math.ceil((Number(statistic.slice(1)) / 100) * sorted.length);
-      return sorted[Math.max(0, rank - 1)] ?? 0;
-    }
+    case "p99":
+      return percentile(seconds, Number(statistic.slice(1)) / 100);
   }
+}
+
+/** A second with many values counts for more than one with few, though as many are kept of both. */
+function percentile(seconds: readonly Second[], part: number): number {
+  const sorted = seconds
+    .flatMap(({ sample, count }) => sample.map((value) => ({ value, standsFor: count / sample.length })))
+    .toSorted((a, b) => a.value - b.value);
+  let left = part * seconds.reduce((all, { count }) => all + count, 0);
+  // What adding up fractions loses must not lead to the value after.
+  return sorted.find(({ standsFor }) => (left -= standsFor) <= 1e-6)?.value ?? 0;
+}
+
+function getOrPut<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
 }

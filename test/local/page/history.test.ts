@@ -64,6 +64,29 @@ describe("the history of jobs", () => {
     expect(history.of("job-1")).toHaveLength(1);
   });
 
+  test("forgets what has ended first, however long another has been open", () => {
+    const history = createHistory({ jobsMax: 3, eventsMax: 100 });
+    const hear = (jobId: string, message = "stage") => history.hear(line({ jobId, message, status: "succeeded" }));
+    for (const jobId of ["long", "first", "second"]) hear(jobId);
+    hear("second", "replied");
+    hear("first", "replied");
+    hear("third");
+    expect(["long", "first", "second", "third"].map((jobId) => history.of(jobId).length)).toEqual([1, 2, 0, 1]);
+  });
+
+  test("keeps so many lines of all jobs, of those that are open to the last", () => {
+    const history = createHistory({ jobsMax: 100, eventsMax: 12 });
+    for (let place = 0; place < 5; place += 1) history.hear(line({ jobId: "long", place }));
+    for (let job = 0; job < 50; job += 1) {
+      history.hear(line({ jobId: `job-${job}` }));
+      history.hear(line({ jobId: `job-${job}`, message: "replied", status: "succeeded" }));
+    }
+    const kept = ["long", ...Array.from({ length: 50 }, (_, job) => `job-${job}`)].map((id) => history.of(id).length);
+    expect(kept[0]).toBe(5);
+    expect(kept.reduce((all, count) => all + count, 0)).toBeLessThanOrEqual(12);
+    expect(kept.at(-1)).toBe(2);
+  });
+
   test("knows which jobs ended last, each once", () => {
     const history = createHistory();
     for (let place = 0; place < 20; place += 1)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { createMeasured, valueOf } from "../../../infra/local/page/measured.ts";
-import type { Asked } from "../../../infra/local/page/measured.ts";
+import { createMeasured } from "../../../infra/local/page/measured.ts";
+import type { Asked, Statistic } from "../../../infra/local/page/measured.ts";
 
 const t0 = Date.UTC(2026, 10, 29, 12);
 
@@ -79,6 +79,13 @@ describe("what the workers measure", () => {
   });
 });
 
+/** The points of a metric, all of which came within ten seconds. */
+function pointOf(statistic: Statistic, ...lines: readonly ReturnType<typeof emf>[]): number | undefined {
+  const measured = createMeasured();
+  for (const line of lines) measured.hear(line);
+  return measured.series({ ...asked, statistic, bucketMs: 10_000 })[0]?.points[0]?.value;
+}
+
 test.each([
   ["sum", 110],
   ["average", 22],
@@ -88,5 +95,40 @@ test.each([
   ["p95", 100],
   ["p99", 100],
 ] as const)("the %s of 1, 2, 3, 4 and 100 is %i", (statistic, value) =>
-  expect(valueOf([100, 4, 3, 2, 1], statistic)).toBe(value),
+  expect(pointOf(statistic, emf(0, { lane: "bg" }, { JobsStarted: [100, 4, 3, 2, 1] }))).toBe(value),
 );
+
+describe("of very many values in a second", () => {
+  const many = Array.from({ length: 200_000 }, (_, place) => place + 1);
+  const line = emf(0, { lane: "bg" }, { JobsStarted: many });
+
+  test.each([
+    ["sum", 20_000_100_000],
+    ["average", 100_000.5],
+    ["max", 200_000],
+    ["min", 1],
+  ] as const)("the %s is exact", (statistic, value) => expect(pointOf(statistic, line)).toBe(value));
+
+  test.each([
+    ["p50", 100_000],
+    ["p95", 190_000],
+  ] as const)("the %s is near", (statistic, value) => {
+    const part = (pointOf(statistic, line) ?? 0) / value;
+    expect(part).toBeGreaterThan(0.95);
+    expect(part).toBeLessThan(1.05);
+  });
+
+  test("the percentiles count for as many as they are, beside a second with few", () => {
+    const few = emf(1_000, { lane: "bg" }, { JobsStarted: Array.from({ length: 100 }, () => 1_000_000) });
+    expect(pointOf("p95", line, few)).toBeLessThan(200_001);
+  });
+});
+
+test("a line without a time is not measured, and spoils no other", () => {
+  const measured = createMeasured();
+  const timed = emf(0, { lane: "bg" }, { JobsStarted: 1 });
+  measured.hear({ ...timed, _aws: { ...timed._aws, Timestamp: "soon" } });
+  expect(measured.sinceMs()).toBeUndefined();
+  measured.hear(timed);
+  expect(measured.sinceMs()).toBe(t0);
+});
