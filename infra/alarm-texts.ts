@@ -66,6 +66,10 @@ export const alarmTexts = {
     when: "invocations failed",
     remedy: "Their messages come again; read the function's log for the error, and roll back if it came with a deploy",
   },
+  UnexpectedErrors: {
+    when: "records met a bug",
+    remedy: "They come again, and end with internal_error at the third time; roll back if it came with a deploy",
+  },
   FunctionThrottles: {
     when: "Lambda refused invocations",
     remedy: "Raise the account's concurrency, or lower the limits of the config: refused messages count as received",

@@ -209,6 +209,12 @@ function watchesOfLane({ jobQueues }: Watched, lane: Lane): readonly Watch[] {
     },
     { name: "InFlight", of: lane, metric: hidden, threshold: hiddenMessagesMax },
     { name: "JobsFailed", of: lane, metric: failedPart(lane), threshold: alarmFailedPercent },
+    {
+      name: "UnexpectedErrors",
+      of: lane,
+      metric: metric("UnexpectedErrors", { lane }, "Sum", lane, fiveMinutes),
+      threshold: 0,
+    },
   ];
 }
 

@@ -275,9 +275,10 @@ function graphsOfHealth(watched: Watched): readonly Graph[] {
   const replies = watched.repliesQueue.queue;
   return [
     {
-      title: "Errors",
+      title: "Failed invocations",
       lines: functions.map(([label, { function: fn }]) => fn.metricErrors({ ...sum, label })),
     },
+    { title: "Records that met a bug", lines: eachLane("UnexpectedErrors", "Sum") },
     {
       title: "Invocations throttled",
       lines: functions.map(([label, { function: fn }]) => fn.metricThrottles({ ...sum, label })),

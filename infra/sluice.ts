@@ -216,7 +216,10 @@ export class Sluice extends Construct {
 
   /** The other functions have too few invocations for a tenth of them to prove anything; they go back with the stack. */
   private rolledOut(alarms: ServiceAlarms): readonly RolledOut[] {
-    return lanes.map((lane) => ({ function: this.workers[lane], alarms: [alarms.find("FunctionErrors", lane)] }));
+    return lanes.map((lane) => ({
+      function: this.workers[lane],
+      alarms: [alarms.find("FunctionErrors", lane), alarms.find("UnexpectedErrors", lane)],
+    }));
   }
 
   /** Those of our own; a given queue's belongs to its owner. */

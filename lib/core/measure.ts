@@ -101,6 +101,8 @@ function valuesOf(event: Noted): readonly Value[] {
         ["BilledWaitMs", event.billedWaitMs],
         ["OverheadMs", event.overheadMs],
       ];
+    case "trouble":
+      return event.unexpected === true ? [one("UnexpectedErrors")] : [];
     case "hidden":
     case "crowded":
     case "fallback":
@@ -114,7 +116,6 @@ function valuesOf(event: Noted): readonly Value[] {
     case "reply-dropped":
     case "claim-lost":
     case "bell":
-    case "trouble":
       return [];
   }
 }

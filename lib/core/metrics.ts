@@ -75,6 +75,8 @@ export const metrics = {
   BilledWaitMs: ms(byLane),
   OverheadMs: ms(byLane),
 
+  /** A record came to grief by a bug, and comes again. */
+  UnexpectedErrors: count(byLane),
   /** Rows that the sweeper has looked at, and jobs that it ended since their messages were lost. */
   RowsSwept: count([]),
   JobsSwept: count([]),

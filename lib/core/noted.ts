@@ -102,5 +102,11 @@ export type Noted = Tags &
     /** The invocation is over. `billedWaitMs`: it did nothing but wait; `overheadMs`: neither Bedrock nor waiting. */
     | { readonly kind: "invoked"; readonly records: number; readonly billedWaitMs: number; readonly overheadMs: number }
     /** Something failed that decides no job's fate; `what` names the act, `error` the error's class. */
-    | { readonly kind: "trouble"; readonly what: string; readonly error: string }
+    | {
+        readonly kind: "trouble";
+        readonly what: string;
+        readonly error: string;
+        /** Neither AWS nor the network failed: a bug of ours, or of a hook's or an adapter's. */
+        readonly unexpected?: true;
+      }
   );

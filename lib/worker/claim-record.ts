@@ -14,7 +14,7 @@ import { answeredBefore, endedAs, failed } from "./replies.ts";
 import { Run } from "./run.ts";
 import { giveBack, settleAnswered, settleRun, settleUnclaimed } from "./settle-record.ts";
 import type { Settled } from "./settle-record.ts";
-import { isInfrastructure } from "./trouble.ts";
+import { isInfrastructure, troubleOf } from "./trouble.ts";
 
 /** What is done under a claim; it answers how the job goes on. */
 type Act = (run: Run) => Promise<Settlement>;
@@ -97,7 +97,7 @@ async function inTurn(run: Run, crashes: number, act: Act): Promise<Settlement> 
 function afterThrow(run: Run, error: unknown): Settlement {
   const { telemetry } = run.invocation.worker.world;
   const delayS = againDelayS(hidingFacts(run.invocation, run.delivery, run.job));
-  telemetry.note({ ...run.tags, kind: "trouble", what: "run", error: errorName(error) });
+  telemetry.note({ ...run.tags, ...troubleOf("run", error) });
   if (isInfrastructure(error)) return { kind: "requeue", delayS, cause: "trouble" };
   const bugs = run.progress.bugs + 1;
   run.add({ bugs });

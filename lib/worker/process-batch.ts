@@ -1,4 +1,3 @@
-import { errorName } from "../core/error-name.ts";
 import { dedupe } from "../core/batch.ts";
 import type { Delivery } from "../core/job.ts";
 import { recordsConcurrencyMax } from "../core/limits.ts";
@@ -12,6 +11,7 @@ import type { Invocation, Worker } from "./invocation.ts";
 import { processRecord } from "./process-record.ts";
 import { settleUnclaimed } from "./settle-record.ts";
 import type { Settled } from "./settle-record.ts";
+import { troubleOf } from "./trouble.ts";
 
 /** What is done with one record, from its message to its end. */
 type Process = (invocation: Invocation, delivery: Delivery) => Promise<Settled>;
@@ -78,7 +78,7 @@ async function guarded(invocation: Invocation, delivery: Delivery, process: Proc
     return await process(invocation, delivery);
   } catch (error) {
     const { messageId, lane } = delivery;
-    telemetry.note({ kind: "trouble", what: "process a record", error: errorName(error), messageId, lane });
+    telemetry.note({ ...troubleOf("process a record", error), messageId, lane });
     const delayS = againDelayS(hidingFacts(invocation, delivery));
     return await settleUnclaimed(invocation, delivery, { kind: "hide", delayS, why: "trouble" });
   } finally {

@@ -75,6 +75,12 @@ const rows: [says: string, event: Noted, metrics: string[]][] = [
     ["AnnouncementsFailed{bg} 1"],
   ],
   [
+    "a bug is counted, and what failed below is not",
+    { ...tags, kind: "trouble", what: "run", error: "TypeError", unexpected: true },
+    ["UnexpectedErrors{bg} 1"],
+  ],
+  ["a trouble below is a line of the log", { ...tags, kind: "trouble", what: "run", error: "TimeoutError" }, []],
+  [
     "a sweep tells what was due and what was lost",
     { kind: "swept", due: 9, ended: 2 },
     ["RowsSwept{} 9", "JobsSwept{} 2"],

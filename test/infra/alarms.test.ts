@@ -47,6 +47,9 @@ const rows: [name: string, above: number, periodS: number, datapoints: number, p
   ["BreakerOpen", 0, 60, 5, 6],
   ["Parked", 0, 300, 1, 1],
   ["DeadLetters", 0, 300, 1, 1],
+  ["UnexpectedErrorsRt", 0, 300, 1, 1],
+  ["UnexpectedErrorsBg", 0, 300, 1, 1],
+  ["UnexpectedErrorsBulk", 0, 300, 1, 1],
   ["InFlightRt", limits.hiddenMessagesMax, 300, 1, 1],
   ["InFlightBg", limits.hiddenMessagesMax, 300, 1, 1],
   ["InFlightBulk", limits.hiddenMessagesMax, 300, 1, 1],
@@ -149,6 +152,7 @@ describe("an alarm", () => {
         "RepliesViaOutbox",
         "BreakerShut",
         "BudgetUsedPercent",
+        "UnexpectedErrors",
         "LeasesLost",
       ]),
     );

@@ -30,10 +30,12 @@ describe.each(names)("a new version of the worker of %s", (name) => {
       DeploymentStyle: { DeploymentOption: "WITH_TRAFFIC_CONTROL", DeploymentType: "BLUE_GREEN" },
     }));
 
-  test("is taken back when its function's errors ring, and when the shift fails or is stopped", () => {
-    const { id } = of(built, `LlmAlarmsFunctionErrors${name}`, "AWS::CloudWatch::Alarm");
+  test("is taken back when its invocations fail or its records meet a bug, and when the shift fails or is stopped", () => {
+    const alarms = ["FunctionErrors", "UnexpectedErrors"].map(
+      (alarm) => of(built, `LlmAlarms${alarm}${name}`, "AWS::CloudWatch::Alarm").id,
+    );
     expect(its.properties).toMatchObject({
-      AlarmConfiguration: { Alarms: [{ Name: { Ref: id } }], Enabled: true },
+      AlarmConfiguration: { Alarms: alarms.map((id) => ({ Name: { Ref: id } })), Enabled: true },
       AutoRollbackConfiguration: {
         Enabled: true,
         Events: ["DEPLOYMENT_FAILURE", "DEPLOYMENT_STOP_ON_REQUEST", "DEPLOYMENT_STOP_ON_ALARM"],

@@ -15,6 +15,8 @@ const west = { modelId: "amazon.nova-lite-v1:0", region: "us-west-2" };
 
 const requests = ({ world }: Service) => world.models.play.record().calls;
 const kinds = ({ world }: Service) => world.noted.map((it) => it.kind);
+const unexpected = ({ world }: Service) =>
+  world.noted.flatMap((it) => (it.kind === "trouble" && it.unexpected === true ? [it.error] : []));
 
 async function leasesOut({ leases }: Pick<World, "leases">): Promise<number> {
   const ledgers = ["fast@west", "fast@east", "smart@west"];
@@ -568,6 +570,23 @@ describe("when what is below fails", () => {
     expect(service.world.jobs.rows()[0]).toMatchObject({ bugs: 3 });
     expect(service.reply()).toMatchObject({ error: { code: "internal_error" } });
     expect(JSON.stringify([service.reply(), service.world.noted])).not.toContain("secret");
+    expect(unexpected(service)).toEqual(["TypeError", "TypeError", "TypeError"]);
+  });
+
+  test("a bug before the claim is told as one, and what failed below us is not", async () => {
+    const refusing = (name: string) => (world: MemoryWorld) => ({
+      ...world,
+      jobs: { ...world.jobs, claim: () => Promise.reject(Object.assign(new Error(name), { name })) },
+    });
+    for (const [name, told] of [
+      ["TypeError", ["TypeError"]],
+      ["TimeoutError", []],
+    ] as const) {
+      const service = aService({ around: refusing(name) });
+      service.send();
+      expect(await service.invoke()).toHaveLength(1);
+      expect(unexpected(service)).toEqual(told);
+    }
   });
 
   test("a hiding that fails for one message of three is tried again by the next beat, for its message alone", async () => {
