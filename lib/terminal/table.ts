@@ -32,7 +32,10 @@ export function tableLines(
 }
 
 function widthsIn(titles: readonly Column[], all: readonly (readonly string[])[], columns: number): readonly number[] {
-  const widths = titles.map((_title, place) => Math.max(...all.map((cells) => columnsOf(cells[place] ?? ""))));
+  const widths = titles.map((_title, place) =>
+    // A call takes no more arguments than the stack has room for, and a table may be longer.
+    all.reduce((widest, cells) => Math.max(widest, columnsOf(cells[place] ?? "")), 0),
+  );
   const giving = titles.flatMap(({ gives }, place) => (gives === true ? [place] : []));
   let over = widths.reduce((sum, width) => sum + width, 0) + gap.length * (titles.length - 1) - columns;
   // From the right: a name that is cut cannot be typed again, a reason that is cut can be asked for.

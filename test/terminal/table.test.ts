@@ -22,6 +22,16 @@ describe("a table", () => {
     ]);
   });
 
+  test("may have more rows than a call takes arguments", () => {
+    expect(
+      tableLines(
+        [{ title: "job" }],
+        Array.from({ length: 600_000 }, () => ["a"]),
+        80,
+      ),
+    ).toHaveLength(600_001);
+  });
+
   test("gives way from the right, for a name that is cut cannot be typed again", () => {
     expect(tableLines(titles, rows, 50)).toEqual([
       "job                    age  why",
