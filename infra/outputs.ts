@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import { CfnOutput, Stack } from "aws-cdk-lib";
+import { configHashOf } from "../lib/config-hash.ts";
 import { lanes } from "../lib/core/lane.ts";
-import { servingOf } from "../lib/core/serving.ts";
 import type { Sluice } from "./sluice.ts";
 
 /** The outputs of a stack by which senders and the command line find its Sluice: one of them in a stack. */
@@ -20,7 +19,7 @@ export function addOutputs(sluice: Sluice): void {
   output("leaseTableName", leaseTable.table.tableName);
   output("repliesBucketName", replies.bucket.bucketName);
   // An operator's command line compares its own copy of the config with it.
-  output("configHash", createHash("sha256").update(servingOf(config)).digest("hex").slice(0, 16));
+  output("configHash", configHashOf(config));
   if (dashboard !== undefined) output("dashboardUrl", dashboard.url);
   if (alarmTopic !== undefined) output("alarmTopicArn", alarmTopic.topicArn);
 }

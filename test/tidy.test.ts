@@ -39,6 +39,11 @@ const floors: readonly { readonly says: string; readonly floor: RegExp; readonly
   { says: "the ports speak the core's words", floor: /^lib\/ports\.ts$/, standsOn: /^lib\/core\// },
   { says: "the config is checked by a library", floor: /^lib\/config\.ts$/, standsOn: /^lib\/core\/|^zod$/ },
   {
+    says: "the stack and the command line tell a config by one hash",
+    floor: /^lib\/config-hash\.ts$/,
+    standsOn: /^lib\/core\/|^node:crypto$/,
+  },
+  {
     says: "the worker sees the core and the ports, and no adapter",
     floor: /^lib\/worker\//,
     standsOn: /^lib\/(core|worker)\/|^lib\/ports\.ts$/,
@@ -92,7 +97,8 @@ const floors: readonly { readonly says: string; readonly floor: RegExp; readonly
   {
     says: "the command line stands on the client, the adapters and what operators do",
     floor: /^lib\/cli\//,
-    standsOn: /^lib\/(core|aws|client|operate|terminal|cli)\/|^lib\/(ports|config)\.ts$|^node:|^@aws-sdk|^commander$/,
+    standsOn:
+      /^lib\/(core|aws|client|operate|terminal|cli)\/|^lib\/(ports|config|config-hash)\.ts$|^node:|^@aws-sdk|^commander$/,
   },
   {
     says: "a function is its adapters and the worker",
@@ -102,7 +108,8 @@ const floors: readonly { readonly says: string; readonly floor: RegExp; readonly
   {
     says: "the stack shares numbers and config with the runtime, nothing else",
     floor: /^infra\/(?!local\/)/,
-    standsOn: /^lib\/(core\/|config\.ts$)|^infra\/(?!local\/)|^node:|^aws-cdk-lib|^constructs$|^cdk-nag$|^esbuild$/,
+    standsOn:
+      /^lib\/(core\/|config(-hash)?\.ts$)|^infra\/(?!local\/)|^node:|^aws-cdk-lib|^constructs$|^cdk-nag$|^esbuild$/,
   },
   { says: "the local service may use all of it", floor: /^infra\/local\//, standsOn: /^(lib|infra)\/|^node:|^[a-z@]/ },
   { says: "tests may look at everything", floor: /^test\//, standsOn: /./ },

@@ -1,13 +1,12 @@
 /** The config that a command goes by: limits, prices, where models are. */
-import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
+import { configHashOf } from "../config-hash.ts";
 import { checkConfig } from "../config.ts";
 import type { Config } from "../core/config.ts";
 import { parseJson } from "../core/json.ts";
-import { servingOf } from "../core/serving.ts";
 import { Fault } from "../terminal/fault.ts";
 import type { Outputs } from "./outputs.ts";
 import { said } from "./place.ts";
@@ -38,12 +37,7 @@ export async function readConfig(outputs: Outputs, typed: string | undefined): P
     throw new Fault("the deployment's config is needed here; name its file with --config, .ts or .json");
   const config = checkConfig(await valueIn(file));
   const deployed = outputs.values["configHash"];
-  return { config, from: file, isDeployed: deployed === undefined ? undefined : deployed === hashOf(config) };
-}
-
-/** As the stack's output has it. */
-export function hashOf(config: Config): string {
-  return createHash("sha256").update(servingOf(config)).digest("hex").slice(0, 16);
+  return { config, from: file, isDeployed: deployed === undefined ? undefined : deployed === configHashOf(config) };
 }
 
 async function valueIn(file: string): Promise<unknown> {

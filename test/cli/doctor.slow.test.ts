@@ -15,7 +15,7 @@ import type { Engine } from "../../infra/local/engines.ts";
 import { dynamoClient, sqsClient } from "../../lib/aws/clients.ts";
 import { quotaFindings } from "../../lib/cli/check-models.ts";
 import type { Finding } from "../../lib/cli/finding.ts";
-import { hashOf } from "../../lib/cli/read-config.ts";
+import { configHashOf } from "../../lib/config-hash.ts";
 import { checkConfig } from "../../lib/config.ts";
 import { laneLimits, queueVisibilityS } from "../../lib/core/limits.ts";
 import { lanes } from "../../lib/core/lane.ts";
@@ -118,7 +118,7 @@ beforeEach(async () => {
     jobTableName: "jobs",
     leaseTableName: "leases",
     repliesBucketName: "replies",
-    configHash: hashOf(checkConfig(config)),
+    configHash: configHashOf(checkConfig(config)),
   };
   await queue("dead");
   for (const lane of lanes) {

@@ -3,9 +3,6 @@ import { existsSync, openSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import { hashOf } from "../../lib/cli/read-config.ts";
-import { checkConfig } from "../../lib/config.ts";
-import { config, template } from "../infra/synth.ts";
 import { job, write } from "../local/files.ts";
 import { temporaryFolder } from "../temporary.ts";
 import { entry, run } from "./service.ts";
@@ -119,8 +116,4 @@ describe("an output that cannot be written", () => {
     const ended = spawnSync("bash", ["-c", line], { encoding: "utf8" });
     expect(ended).toMatchObject({ status: 0, stderr: "" });
   });
-});
-
-test("the stack says of its config what the command line makes of its copy", () => {
-  expect(template().findOutputs("configHash")["configHash"]).toEqual({ Value: hashOf(checkConfig(config())) });
 });

@@ -1,9 +1,10 @@
 import { Bucket } from "aws-cdk-lib/aws-s3";
 import { describe, expect, test } from "vitest";
-import { ConfigError } from "../../lib/config.ts";
+import { configHashOf } from "../../lib/config-hash.ts";
+import { checkConfig, ConfigError } from "../../lib/config.ts";
 import { lanes } from "../../lib/core/lane.ts";
 import { laneLimits, paramsTtlDays, queueVisibilityS, sqsRetentionS } from "../../lib/core/limits.ts";
-import { findings, service, target, template } from "./synth.ts";
+import { config, findings, service, target, template } from "./synth.ts";
 
 const built = template();
 const other = template({
@@ -148,6 +149,13 @@ describe("the stack", () => {
       "dashboardUrl",
       "alarmTopicArn",
     ]));
+
+  test("tells its config by the hash of what serves jobs", () => {
+    const told = (from: typeof built) => from.findOutputs("configHash")["configHash"];
+    expect(told(built)).toEqual({ Value: configHashOf(checkConfig(config())) });
+    expect(told(other)).not.toEqual(told(built));
+    expect(told(template({ replies: { ttlDays: 30 } }))).toEqual(told(built));
+  });
 
   test("is the same from one synthesis to the next, code included", () =>
     expect(template().toJSON()).toEqual(built.toJSON()));
