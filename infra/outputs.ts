@@ -20,6 +20,8 @@ export function addOutputs(sluice: Sluice): void {
   output("repliesBucketName", replies.bucket.bucketName);
   // An operator's command line compares its own copy of the config with it.
   output("configHash", configHashOf(config));
+  // Who ends a job from a command line stores its reply, for as long as a worker would.
+  output("replyTtlDays", String(config.replies.ttlDays));
   if (dashboard !== undefined) output("dashboardUrl", dashboard.url);
   if (alarmTopic !== undefined) output("alarmTopicArn", alarmTopic.topicArn);
 }

@@ -2,11 +2,11 @@ import type { Command } from "commander";
 
 import { cancel as cancelJob } from "../client/cancel.ts";
 import { isJobId } from "../core/envelope.ts";
-import { replyTtlDaysDefault } from "../core/limits.ts";
 import { Fault } from "../terminal/fault.ts";
 import { plain } from "../terminal/width.ts";
 import type { Cli } from "./cli.ts";
 import { ending } from "./help.ts";
+import { replyTtlDaysOf } from "./outputs.ts";
 import { exitCodes } from "./run.ts";
 import type { Run } from "./run.ts";
 
@@ -41,7 +41,7 @@ async function cancel(cli: Cli, ids: readonly string[]): Promise<number> {
   const wrong = ids.find((id) => !isJobId(id));
   if (wrong !== undefined) throw new Fault(`${plain(wrong)} can be no jobId, and no job has it; nothing was done`);
   const { jobs, clock, outputs } = await cli.deployment();
-  const ttlDays = outputs.local === undefined ? replyTtlDaysDefault : (await cli.config()).replies.ttlDays;
+  const ttlDays = replyTtlDaysOf(outputs);
   const seen = new Set((await jobs.readMany(ids)).map(({ jobId }) => jobId));
   const done: Done[] = [];
   try {

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { isObject, parseJson } from "../core/json.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Lane } from "../core/lane.ts";
+import { replyTtlDaysDefault } from "../core/limits.ts";
 import { Fault } from "../terminal/fault.ts";
 
 export interface Outputs {
@@ -92,6 +93,12 @@ export function outputOf({ values }: Outputs, name: string): string {
 export function laneUrls(outputs: Outputs): Readonly<Record<Lane, string>> {
   const url = (lane: Lane) => outputOf(outputs, `${lane}QueueUrl`);
   return { rt: url("rt"), bg: url("bg"), bulk: url("bulk") };
+}
+
+/** How long a reply is kept. The stack of an earlier version does not say. */
+export function replyTtlDaysOf({ values }: Outputs): number {
+  const days = Number(values["replyTtlDays"]);
+  return days > 0 ? days : replyTtlDaysDefault;
 }
 
 /** The region in a queue's URL on AWS. */

@@ -21,6 +21,8 @@ export type Instead = Readonly<Record<string, Said>>;
 export interface StandIn {
   readonly endpoint: string;
   instead: Instead;
+  /** What it was sent last, by operation. */
+  readonly sent: Map<string, string>;
   stop(): Promise<void>;
 }
 
@@ -58,6 +60,7 @@ export async function startStandIn(): Promise<StandIn> {
   const server = createServer((request, response) => {
     void text(request).then((sent) => {
       const operation = operationOf(request.url ?? "", String(request.headers["x-amz-target"]), sent);
+      standIn.sent.set(operation, sent);
       const {
         status = 200,
         body,
@@ -80,6 +83,7 @@ export async function startStandIn(): Promise<StandIn> {
   const standIn: StandIn = {
     endpoint: `http://127.0.0.1:${port}`,
     instead: {},
+    sent: new Map(),
     stop: async () => {
       server.closeAllConnections();
       server.close();

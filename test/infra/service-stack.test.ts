@@ -146,6 +146,7 @@ describe("the stack", () => {
       "leaseTableName",
       "repliesBucketName",
       "configHash",
+      "replyTtlDays",
       "dashboardUrl",
       "alarmTopicArn",
     ]));
