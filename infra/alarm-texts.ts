@@ -59,7 +59,7 @@ export const alarmTexts = {
     remedy: "It was frozen or DynamoDB slow: see Health; for that time a limit may have been exceeded",
   },
   RepliesViaOutbox: {
-    when: "replies went by the replies queue",
+    when: "replies go by the replies queue, or wait in it",
     remedy: "The job table refused or was slow: see Health. Nothing to do once the replies queue is empty",
   },
   FunctionErrors: {

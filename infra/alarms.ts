@@ -138,8 +138,8 @@ function watchesOf(watched: Watched): readonly Watch[] {
     ...lanes.flatMap((lane) => watchesOfLane(watched, lane)),
     { name: "Parked", metric: depth(watched.parked.queue), threshold: 0 },
     ...watchesOfDeadLetters(watched),
-    { name: "DeadlineMissed", metric: overLanes("JobsExpired"), threshold: 0 },
-    { name: "RepliesViaOutbox", metric: overLanes("RepliesViaOutbox"), threshold: 0 },
+    { name: "DeadlineMissed", metric: sumOf(overLanes("JobsExpired"), fiveMinutes), threshold: 0 },
+    { name: "RepliesViaOutbox", metric: repliesOutside(watched), threshold: 0 },
     {
       name: "BreakerOpen",
       metric: expression(grouped("BreakerShut", ["model", "target"])),
@@ -187,14 +187,13 @@ function watchesOf(watched: Watched): readonly Watch[] {
       silence: "alarming",
       datapoints: alarmSweeperSilentMs / sweepEveryMs,
     },
-    { name: "DynamoThrottles", metric: sumOf(tableThrottles(watched)), threshold: 0, ...threeOfFive },
+    { name: "DynamoThrottles", metric: throttlesOf(watched), threshold: 0, ...threeOfFive },
   ];
 }
 
 function watchesOfLane({ jobQueues }: Watched, lane: Lane): readonly Watch[] {
   const { queue } = jobQueues[lane];
   const oldestS = queue.metricApproximateAgeOfOldestMessage({ statistic: "Maximum", period: minute });
-  const hidden = queue.metricApproximateNumberOfMessagesNotVisible({ statistic: "Maximum", period: fiveMinutes });
   return [
     {
       name: "JobAge",
@@ -207,7 +206,7 @@ function watchesOfLane({ jobQueues }: Watched, lane: Lane): readonly Watch[] {
       threshold: alarmJobAgeMs[lane],
       ...threeOfFive,
     },
-    { name: "InFlight", of: lane, metric: hidden, threshold: hiddenMessagesMax },
+    { name: "InFlight", of: lane, metric: hidden(queue), threshold: hiddenMessagesMax },
     { name: "JobsFailed", of: lane, metric: failedPart(lane), threshold: alarmFailedPercent },
     {
       name: "UnexpectedErrors",
@@ -237,21 +236,36 @@ function watchesOfDeadLetters({ jobQueues }: Watched): readonly Watch[] {
   return metrics.length === 0 ? [] : [{ name: "DeadLetters", metric: sumOf(metrics, fiveMinutes), threshold: 0 }];
 }
 
+/** Those that went by the replies queue, and those that still wait there: what was paid for must not be stuck in silence. */
+function repliesOutside({ repliesQueue: { queue } }: Watched): IMetric {
+  return sumOf([...overLanes("RepliesViaOutbox"), depth(queue), hidden(queue)], fiveMinutes);
+}
+
+/**
+ * Alarms on DynamoDB's metrics ignore what is missing, whatever they are told, and without a refusal all of it is: one
+ * that has rung would ring for ever. The newest minutes are filled too soon; three of five hear of them later.
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html
+ */
+function throttlesOf(watched: Watched): IMetric {
+  return sumOf(tableThrottles(watched), minute, (id) => `FILL(${id}, 0)`);
+}
+
 function depth(queue: IQueue): IMetric {
   return queue.metricApproximateNumberOfMessagesVisible({ statistic: "Maximum", period: fiveMinutes });
 }
 
-function overLanes(name: MetricName): IMetric {
-  return sumOf(
-    lanes.map((lane) => metric(name, { lane }, "Sum", lane, fiveMinutes)),
-    fiveMinutes,
-  );
+function hidden(queue: IQueue): IMetric {
+  return queue.metricApproximateNumberOfMessagesNotVisible({ statistic: "Maximum", period: fiveMinutes });
+}
+
+function overLanes(name: MetricName): IMetric[] {
+  return lanes.map((lane) => metric(name, { lane }, "Sum", lane, fiveMinutes));
 }
 
 /** Ten metrics are the most that an alarm takes. What is missing counts as nothing beside what is there. */
-function sumOf(metrics: readonly IMetric[], period = minute): IMetric {
+function sumOf(metrics: readonly IMetric[], period: Duration, termOf = (id: string) => id): IMetric {
   const named = metrics.map((each, place) => [`m${place}`, each] as const);
-  return expression(named.map(([id]) => id).join(" + "), "all", Object.fromEntries(named), period);
+  return expression(named.map(([id]) => termOf(id)).join(" + "), "all", Object.fromEntries(named), period);
 }
 
 function idOf(name: AlarmName, of = ""): string {

@@ -179,6 +179,35 @@ describe("an alarm", () => {
       "IF((failed + succeeded) >= 20, 100 * failed / (failed + succeeded), 0)",
     ));
 
+  test("of replies by the replies queue hears of those that wait there, in sight or in hand, after the last has come", () => {
+    const [sum, ...looked] = named("RepliesViaOutbox").Metrics;
+    expect(sum.Expression).toBe("m0 + m1 + m2 + m3 + m4");
+    const [queue = ""] = Object.keys(built.findResources("AWS::SQS::Queue")).filter((id) =>
+      id.startsWith("LlmRepliesQueue"),
+    );
+    const ofQueue = looked.filter(({ MetricStat }: Query) => MetricStat?.Metric.Namespace === "AWS/SQS");
+    expect(ofQueue).toMatchObject(
+      ["ApproximateNumberOfMessagesVisible", "ApproximateNumberOfMessagesNotVisible"].map((MetricName) => ({
+        MetricStat: {
+          Metric: { MetricName, Dimensions: [{ Name: "QueueName", Value: { "Fn::GetAtt": [queue, "QueueName"] } }] },
+          Stat: "Maximum",
+          Period: 300,
+        },
+      })),
+    );
+  });
+
+  test("of DynamoDB's refusals hears that there are none, for DynamoDB tells of nothing then, and an alarm keeps its state", () => {
+    const [sum, ...looked] = named("DynamoThrottles").Metrics;
+    expect(looked.map(({ MetricStat }: Query) => MetricStat?.Metric.Namespace)).toEqual(Array(6).fill("AWS/DynamoDB"));
+    expect(sum.Expression).toBe("FILL(m0, 0) + FILL(m1, 0) + FILL(m2, 0) + FILL(m3, 0) + FILL(m4, 0) + FILL(m5, 0)");
+  });
+
+  test("fills gaps nowhere else: the newest minute is always one", () => {
+    const filled = alarms.filter(({ queries }) => queries.some(({ Expression = "" }) => Expression.includes("FILL")));
+    expect(filled.map(({ name }) => name)).toEqual(["DynamoThrottles"]);
+  });
+
   test("of a breaker tells the targets apart, however many there are", () =>
     expect(named("BreakerOpen").Metrics).toMatchObject([
       { Expression: 'SELECT SUM("BreakerShut") FROM SCHEMA("Sluice", "model", "target") GROUP BY "model", "target"' },
