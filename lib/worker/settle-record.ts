@@ -39,10 +39,13 @@ export async function settleUnclaimed(invocation: Invocation, delivery: Delivery
     case "acknowledge":
       invocation.visibility.forget(delivery);
       return "acknowledged";
-    case "hide":
-      telemetry.note({ kind: "hidden", messageId, lane: delivery.lane, why: end.why, delayS: end.delayS });
+    case "hide": {
+      const { jobId } = invocation.jobs.get(messageId) ?? {};
+      const job = jobId === undefined ? {} : { jobId };
+      telemetry.note({ ...job, kind: "hidden", messageId, lane: delivery.lane, why: end.why, delayS: end.delayS });
       await inTime(invocation, invocation.visibility.hide(delivery, end.delayS));
       return "again";
+    }
     case "park": {
       const job = end.jobId === undefined ? {} : { jobId: end.jobId };
       await queue.park({ ...delivery, ...job }, end.reason, end.detail);

@@ -233,6 +233,9 @@ describe("a plan that is known to be paused", () => {
   test("is hidden without a claim, and run when the pause is over", async () => {
     const service = await paused("bg");
     expect(service.world.jobs.rows().map(({ jobId }) => jobId)).toEqual(["j-1"]);
+    expect(service.world.noted).toContainEqual(
+      expect.objectContaining({ kind: "hidden", jobId: "j-2", lane: "bg", why: "paused" }),
+    );
     await service.drain();
     expect(service.reply("j-2")).toMatchObject({ ok: true });
   });
