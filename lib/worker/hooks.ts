@@ -26,8 +26,8 @@ export interface Hooks {
   /** A step behind the first, `model` at `target`, is about to be tried. */
   readonly onFallback?: Hook<Told<"fallback">>;
   /**
-   * Its reply is stored; a few are stored by the reply-store, the dead letters' worker and the sweeper. That to an envelope
-   * which was refused is not told: there was no job.
+   * Its reply is stored; a few are stored by the reply-store, the dead letters' worker and the sweeper. To an envelope with
+   * a fault too: then it is all that is told of the job.
    */
   readonly onReply?: Hook<Told<"replied">>;
 }

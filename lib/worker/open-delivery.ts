@@ -13,7 +13,7 @@ import { hasCode, replyText, replyTtlS } from "../core/reply.ts";
 import { hidingFacts } from "./hiding-facts.ts";
 import type { Invocation } from "./invocation.ts";
 import { refuseTask } from "./refuse-task.ts";
-import { invalidEnvelope } from "./replies.ts";
+import { invalidEnvelope, noteReply } from "./replies.ts";
 import { settleAnswered, settleUnclaimed } from "./settle-record.ts";
 import type { Settled } from "./settle-record.ts";
 
@@ -141,7 +141,8 @@ async function answerInvalid(
   const { config, digest, world } = invocation.worker;
   const { messageId, lane } = delivery;
   const nowMs = world.clock.nowMs();
-  const reply = replyText(invalidEnvelope(invocation.worker, delivery, jobId, fault));
+  const invalid = invalidEnvelope(invocation.worker, delivery, jobId, fault);
+  const reply = replyText(invalid);
   const answered = await world.jobs.replyUnclaimed(jobId, {
     nowMs,
     reply,
@@ -152,9 +153,11 @@ async function answerInvalid(
   // A copy of an envelope that was refused, or the same message again after a lost answer, has its reply.
   const stands = answered.kind === "stored" ? { jobId, reply, announced: [] } : answered.row;
   if (isAnswered(stands) && hasCode(stands.reply, "invalid_envelope")) {
-    world.telemetry.note({ kind: "refused", jobId, messageId, lane, field: fault.field });
+    const tags = { jobId, messageId, lane };
+    world.telemetry.note({ ...tags, kind: "refused", field: fault.field });
+    if (answered.kind === "stored") noteReply(world, invalid, tags);
     const to = replyTo !== undefined && isAllowed(replyTo, config.replies.allow) ? replyTo : undefined;
-    const end = await settleAnswered(invocation, delivery, stands, to, { jobId, messageId, lane });
+    const end = await settleAnswered(invocation, delivery, stands, to, tags);
     return { kind: "settled", settled: end };
   }
   return { kind: "has-row", row: answered.kind === "stored" ? undefined : answered.row };

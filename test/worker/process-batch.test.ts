@@ -279,6 +279,19 @@ describe("a message that is no good job", () => {
     expect(JSON.stringify(service.reply("j-bad"))).toContain("modle");
   });
 
+  test("is counted among the replies by whoever stored it, and not by a copy that finds it there", async () => {
+    const service = aService();
+    service.send({ jobId: "j-bad", modle: "fast" });
+    await service.invoke();
+    service.send({ jobId: "j-bad", modle: "fast" });
+    await service.world.clock.advance(1);
+    await service.invoke();
+    expect(service.world.noted.filter(({ kind }) => kind === "replied")).toEqual([
+      expect.objectContaining({ jobId: "j-bad", lane: "bg", status: "failed", code: "invalid_envelope" }),
+    ]);
+    expect(kinds(service).filter((kind) => kind === "refused")).toHaveLength(2);
+  });
+
   test("is acknowledged when it has been answered before: sent twice, or stored with the answer lost", async () => {
     let writes = 0;
     const service = aService({
