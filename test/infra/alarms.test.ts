@@ -182,9 +182,7 @@ describe("an alarm", () => {
   test("of replies by the replies queue hears of those that wait there, in sight or in hand, after the last has come", () => {
     const [sum, ...looked] = named("RepliesViaOutbox").Metrics;
     expect(sum.Expression).toBe("m0 + m1 + m2 + m3 + m4");
-    const [queue = ""] = Object.keys(built.findResources("AWS::SQS::Queue")).filter((id) =>
-      id.startsWith("LlmRepliesQueue"),
-    );
+    const queue = Object.keys(built.findResources("AWS::SQS::Queue")).find((id) => id.startsWith("LlmRepliesQueue"));
     const ofQueue = looked.filter(({ MetricStat }: Query) => MetricStat?.Metric.Namespace === "AWS/SQS");
     expect(ofQueue).toMatchObject(
       ["ApproximateNumberOfMessagesVisible", "ApproximateNumberOfMessagesNotVisible"].map((MetricName) => ({
