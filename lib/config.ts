@@ -45,11 +45,13 @@ export function defineConfig(config: ConfigInput): ConfigInput {
  * @throws ConfigError that lists every problem, one a line: its path, what is wrong, what to do.
  */
 export function checkConfig(input: unknown): Config {
+  const tokens = [...tokensIn(input)];
   const read = configSchema.safeParse(input, { error: phrase });
-  if (!read.success) throw refused(read.error.issues.flatMap((issue) => problemsOf(issue)));
-
-  const problems = problemsIn(read.data);
-  if (problems.length > 0) throw refused(problems);
+  const faults = read.success ? problemsIn(read.data) : read.error.issues.flatMap((issue) => problemsOf(issue));
+  // Of a token's form nothing is to be said: it is not what will stand there.
+  const isToken = ({ path }: Problem) => tokens.some((token) => token.path.join(".") === path.join("."));
+  const problems = [...tokens, ...faults.filter((fault) => !isToken(fault))];
+  if (!read.success || problems.length > 0) throw refused(problems);
   return frozen(read.data);
 }
 
@@ -64,6 +66,19 @@ function frozen<Value>(value: Value): Value {
     Object.freeze(value);
   }
   return value;
+}
+
+/** What the CDK writes for a value that CloudFormation fills in, alone or in a list: the bundle would hold it as it stands. */
+function* tokensIn(value: unknown, path: readonly PropertyKey[] = []): Generator<Problem> {
+  const message =
+    "is known only at deploy, and the config is bundled before; give the resource a fixed name, and write its URL, ARN or name";
+  if (typeof value === "string" && /[$#]\{Token\[/.test(value)) yield { path, message };
+  // A construct in a value's place is refused for its kind, and leads back to itself.
+  if (!Array.isArray(value) && Object.getPrototypeOf(value ?? 7) !== Object.prototype) return;
+  for (const [key, inner] of Object.entries(Object(value))) {
+    yield* tokensIn(key, [...path, key]);
+    yield* tokensIn(inner, [...path, key]);
+  }
 }
 
 function refused(problems: readonly Problem[]): ConfigError {

@@ -39,6 +39,9 @@ const awsArn = "arn:aws:bedrock:us-west-2::foundation-model/amazon.nova-lite-v1:
 const noModelId =
   "must be the id of a model or an inference profile, like us.amazon.nova-lite-v1:0, or the ARN of an application inference profile, a provisioned, imported or deployed custom model";
 
+const tokenProblem =
+  "is known only at deploy, and the config is bundled before; give the resource a fixed name, and write its URL, ARN or name";
+
 const refused: [says: string, input: unknown, problem: string][] = [
   ["a limit of zero", at({ limit: { start: 0, max: 60 } }), `${inTarget}.limit.start: must be at least 1; raise it`],
   ["a negative limit", at({ limit: { start: -1, max: 60 } }), `${inTarget}.limit.start: must be at least 1; raise it`],
@@ -232,10 +235,47 @@ const refused: [says: string, input: unknown, problem: string][] = [
     "operations.summarise.limitMax: must be at least 1; raise it",
   ],
   ["nothing", undefined, "config: is missing; give an object"],
+  ...["${Token[TOKEN.12]}", "https://${Token[AWS.URLSuffix.3]}/${Token[TOKEN.4]}", "#{Token[TOKEN.5]}"].map(
+    (url): [string, unknown, string] => [
+      `a queue as the app will know it once it is deployed, ${url}`,
+      { ...calm, replies: { allow: { sqs: [url] } } },
+      `replies.allow.sqs.0: ${tokenProblem}`,
+    ],
+  ),
+  [
+    "the name of a bucket that CloudFormation will choose",
+    { ...calm, paramsRef: { buckets: ["${Token[TOKEN.7]}"] } },
+    `paramsRef.buckets.0: ${tokenProblem}`,
+  ],
+  [
+    "the stack's own region, where it is in none",
+    at({ region: "${Token[AWS.Region.9]}" }),
+    `${inTarget}.region: ${tokenProblem}`,
+  ],
+  [
+    "a name that is known only at deploy",
+    { ...calm, operations: { "${Token[TOKEN.7]}": { limitMax: 1 } } },
+    `operations.\${Token[TOKEN.7]}: ${tokenProblem}`,
+  ],
 ];
 
 describe("a config is refused, by path and with the remedy, for", () => {
   test.each(refused)("%s", (_says, input, problem) => expect(problems(input)).toEqual([problem]));
+
+  test("a construct in a text's place, though it leads back to itself", () => {
+    class Queue {
+      readonly node = this;
+    }
+    expect(problems({ ...calm, replies: { allow: { sqs: [new Queue()] } } })).toEqual([
+      "replies.allow.sqs.0: must be a string",
+    ]);
+  });
+
+  test("what is known only at deploy, beside what is wrong without it", () =>
+    expect(problems({ ...at({ maxTokens: 0 }), replies: { allow: { sns: ["${Token[TOKEN.12]}"] } } })).toEqual([
+      `replies.allow.sns.0: ${tokenProblem}`,
+      `${inTarget}.maxTokens: must be at least 1; raise it`,
+    ]));
 
   test("every fault at once", () =>
     expect(problems({ ...at({ maxTokens: 0, quotaGroup: 7 }), lanes: { rt: { share: 2 } } })).toHaveLength(3));

@@ -66,6 +66,10 @@ const rows: readonly [when: string, config: unknown, remedy?: string][] = [
   ["A queue of another kind, or by another name.", allowing({ sqs: ["replies.fifo"] })],
   ["An event bus that EventBridge could not know.", allowing({ eventBuses: ["my bus"] })],
   ["A topic of another kind, or by another name.", allowing({ sns: ["replies"] })],
+  [
+    "A token of the CDK, such as `queue.queueUrl` of the same app: CloudFormation fills it in, where the bundle already is.",
+    allowing({ sqs: ["${Token[TOKEN.12]}"] }),
+  ],
 ];
 
 export const configErrors: Group = {
