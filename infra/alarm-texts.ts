@@ -28,7 +28,7 @@ export const alarmTexts = {
   },
   JobsFailed: {
     when: `more than ${alarmFailedPercent} % of a lane's jobs failed in ${inWords(alarmFailedOverMs)}, of ${alarmFailedJobsMin} at least`,
-    remedy: "The codes, in Replies, say why; the log has each job's story under its jobId",
+    remedy: "The codes, in Replies, say why; npx sluice job ID tells one job's story",
   },
   DeadlineMissed: {
     when: "a job's deadline passed before its reply",
@@ -36,11 +36,11 @@ export const alarmTexts = {
   },
   BreakerOpen: {
     when: `a target's breaker is open for ${inWords(alarmBreakerShutMs)}`,
-    remedy: "See Attempts for the target and AWS Health for its region; the override out spares jobs the probes",
+    remedy: "See Attempts for the target and AWS Health for its region; if it will last, npx sluice pause the target",
   },
   Parked: {
     when: "messages are parked",
-    remedy: "Receive them: each names its reason; correct the sender or run it again, then delete it",
+    remedy: "npx sluice parked list names each reason; correct the sender, then parked rerun or parked delete",
   },
   DeadLetters: {
     when: "SQS gave messages up",

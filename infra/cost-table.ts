@@ -15,7 +15,7 @@ import written from "./sluice.config.ts";
 const help = `npm run cost -- [--lane bg] [--step fast-text@us-west-2] [--in 1000] [--out 300] [--ms 3000] [--reply 2000] [--together N]
 
 What a million jobs cost: --in and --out tokens, --ms of Bedrock's time, --reply bytes in the job's row, --together jobs in
-an invocation (the lane's batch size unless fewer wait). And what the stack costs in a month without any job.`;
+an invocation (the lane's batch size unless fewer wait). And what the stack itself costs in a month.`;
 
 /** What was asked for and has no cost. */
 class Unpriced extends Error {
@@ -67,7 +67,7 @@ export function costTables(args: readonly string[]): string {
   return [
     costTable(title, "USD a million jobs", costsOf(job)),
     "",
-    costTable("without any job", "USD a month", standingCosts(standing(config))),
+    costTable("the stack itself", "USD a month", standingCosts(standing(config))),
   ].join("\n");
 }
 

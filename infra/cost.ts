@@ -113,7 +113,7 @@ export function standingCosts({ mappings, alarmMetrics, metrics }: Standing): re
       usd: alarmMetrics * listPrices.alarmMetricPerMonth,
     },
     {
-      what: "metrics, where all lanes and targets work",
+      what: "metrics, where all lanes and targets work; idle: none",
       amount: `some ${metrics}`,
       usd: metrics * listPrices.metricPerMonth,
     },

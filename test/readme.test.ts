@@ -4,13 +4,14 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { DynamoDBClient, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { DynamoDBClient, GetItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, describe, expect, test } from "vitest";
 import { systemClock } from "../lib/aws/clock.ts";
 import { createJobTable as jobTableOn } from "../lib/aws/job-table.ts";
 import { createLeaseTable as leaseTableOn } from "../lib/aws/lease-table.ts";
 import { createQueue as queueOn } from "../lib/aws/queue.ts";
+import { cancel } from "../lib/client/cancel.ts";
 import { checkConfig } from "../lib/config.ts";
 import type { ConfigInput } from "../lib/config.ts";
 import * as breaker from "../lib/core/breaker.ts";
@@ -102,6 +103,26 @@ describe("the README's examples", () => {
   test("the message from a shell is an envelope", () => {
     const [, body = ""] = /--message-body '([^']*)'/.exec(block("sh", "--message-body")) ?? [];
     expect(readBody(body)).toMatchObject({ kind: "envelope", envelope: { jobId: "order-8812-summary" } });
+  });
+
+  test("the reply is where the shell and Python look for it", async () => {
+    const shell = block("sh", "get-item");
+    expect(shell).toContain("--query Item.reply.S ");
+    const [, key = ""] = /--key '([^']*)'/.exec(shell) ?? [];
+    const engines = await startEngines();
+    afterAll(engines.stop);
+    const endpoint = engines.dynoxide ?? engines.dynalite;
+    const dynamo = new DynamoDBClient(localClient(endpoint));
+    const jobTable = await createJobTable(endpoint);
+    await cancel("order-8812-summary", jobTableOn(dynamo, jobTable, systemClock), systemClock, 1);
+    const { Item } = await dynamo.send(new GetItemCommand({ TableName: jobTable, Key: JSON.parse(key) }));
+    expect(JSON.parse(Item?.["reply"]?.S ?? "")).toMatchObject({ status: "cancelled" });
+
+    const python = block("python", "boto3");
+    expect(python).toContain('.get_item(Key={"jobId": job["jobId"]}).get("Item", {})');
+    expect(python).toContain('json.loads(row["reply"])["status"]');
+    const { stderr } = await promisify(execFile)("python3", ["-c", "import ast, sys; ast.parse(sys.argv[1])", python]);
+    expect(stderr).toBe("");
   });
 
   test("the event that the rule matches is an envelope", () => {

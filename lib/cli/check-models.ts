@@ -10,7 +10,7 @@ import type { Finding } from "./finding.ts";
 import type { Outputs } from "./outputs.ts";
 
 const askAccess =
-  "ask for access in the Bedrock console, Model access, in that region; Claude also asks for a use case";
+  "call it once in the console's playground, as somebody with aws-marketplace:Subscribe; Claude also wants its use-case form";
 
 export async function checkModels(config: Config, outputs: Outputs): Promise<readonly Finding[]> {
   if (outputs.local !== undefined) return [unknown("models", "Bedrock is no part of this machine")];
@@ -119,7 +119,7 @@ async function quotasIn(region: string): Promise<readonly ServiceQuota[]> {
   return quotas;
 }
 
-/** Quotas are named in words: `Cross-region model inference tokens per minute for Amazon Nova Lite`. */
+/** Quotas are named in words: `Cross-Region InvokeModel tokens per minute for Amazon Nova Lite`, and otherwise before. */
 export function quotaFindings(
   { step, target }: Pick<NamedTarget, "step" | "target">,
   name: string,

@@ -19,6 +19,6 @@ export function duration(text: string): number {
 /** ISO 8601 with its zone, in epoch ms. */
 export function instant(text: string): number {
   const ms = /(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new InvalidArgumentError("Give a time with its zone, like 2026-11-30T06:00:00Z.");
+  if (Number.isNaN(ms)) throw new InvalidArgumentError("Give a time with its zone, like 2030-01-31T06:00:00Z.");
   return ms;
 }

@@ -26,10 +26,10 @@ export function addPause(program: Command, run: Run): void {
     .description("Stops a lane or a target: nothing new begins there. Jobs wait, or take another step.")
     .argument("<name>", nameText)
     .option("--for <duration>", "like 15m, 2h; without it and --until, until it is resumed", duration)
-    .option("--until <time>", "like 2026-11-30T06:00:00Z", instant)
+    .option("--until <time>", "like 2030-01-31T06:00:00Z", instant)
     .addHelpText(
       "after",
-      ending(json, ["pause fast-text@us-west-2 --for 15m", "pause bulk --until 2026-11-30T06:00:00Z"]),
+      ending(json, ["pause fast-text@us-west-2 --for 15m", "pause bulk --until 2030-01-31T06:00:00Z"]),
     );
   pauseCommand.action((name: string, options: PauseOptions) => run(pauseCommand, (cli) => pause(cli, name, options)));
 
