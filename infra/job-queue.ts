@@ -4,6 +4,7 @@ import type { IQueue, QueueProps } from "aws-cdk-lib/aws-sqs";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Construct } from "constructs";
 import { ConfigError } from "../lib/config.ts";
+import { lanes } from "../lib/core/lane.ts";
 import type { Lane } from "../lib/core/lane.ts";
 import {
   deadLettersVisibilityS,
@@ -92,6 +93,21 @@ export class RepliesQueue extends Construct {
       id: "AwsSolutions-SQS3",
       reason: "A reply that was paid for is tried again until it is stored: among dead letters nobody would try it.",
     });
+  }
+}
+
+/** SQS gives each message to one of two mappings, whichever asks: a job of rt would run under the bounds of bulk. */
+export function refuseShared(given: Readonly<Partial<Record<Lane, IQueue>>>): void {
+  const seen = new Map<string, Lane>();
+  for (const lane of lanes) {
+    const arn = given[lane]?.queueArn;
+    if (arn === undefined) continue;
+    const other = seen.get(arn);
+    if (other !== undefined)
+      throw new ConfigError(
+        `Sluice: the queue given for ${lane} is that of ${other} too; give each lane its own, or leave one to be made`,
+      );
+    seen.set(arn, lane);
   }
 }
 

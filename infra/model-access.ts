@@ -107,9 +107,9 @@ function modelArns(scope: Construct, profile: NamedModel & { readonly kind: "pro
 
 /** The regions a profile may route to; the global ones also name the model in no region at all. */
 function destinations(profileId: string, { step, destinationRegions }: Place): readonly string[] {
+  if (profileId.startsWith("global.")) return [...(destinationRegions ?? []), ""];
   if (destinationRegions !== undefined) return destinationRegions;
   if (profileId.startsWith("us.")) return usDestinations;
-  if (profileId.startsWith("global.")) return [""];
   throw new ConfigError(
     `Sluice: ${step}: where ${profileId} routes to is not known here; set destinationRegions to what ` +
       `\`aws bedrock get-inference-profile --inference-profile-identifier ${profileId}\` lists`,

@@ -1,5 +1,5 @@
 import { extname, join } from "node:path";
-import { Annotations, Aws, RemovalPolicy, Stage } from "aws-cdk-lib";
+import { Aws, RemovalPolicy, Stage } from "aws-cdk-lib";
 import { SecurityGroup } from "aws-cdk-lib/aws-ec2";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Grant, IGrantable, IRole } from "aws-cdk-lib/aws-iam";
@@ -13,7 +13,6 @@ import { checkConfig } from "../lib/config.ts";
 import type { Config } from "../lib/core/config.ts";
 import { lanes } from "../lib/core/lane.ts";
 import type { Lane } from "../lib/core/lane.ts";
-import { idleLimits, neverAdmitted } from "../lib/core/ledgers.ts";
 import { outputsPrefix, paramsPrefix } from "../lib/core/limits.ts";
 import { sweepIndex } from "../lib/core/sweep.ts";
 import { acknowledgeKeys } from "./acknowledge.ts";
@@ -28,7 +27,7 @@ import { grantSendingKey, grantTableKeys } from "./encryption.ts";
 import { allowFeed, roleOfSchedules } from "./feeds.ts";
 import type { Feed, FeedOptions } from "./feeds.ts";
 import { grantCallNow, grantCancel, grantForget, grantReadReplies, grantSubmit } from "./grants.ts";
-import { JobQueue, ParkedQueue, RepliesQueue } from "./job-queue.ts";
+import { JobQueue, ParkedQueue, RepliesQueue, refuseShared } from "./job-queue.ts";
 import { JobTable } from "./job-table.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { modelStatements } from "./model-access.ts";
@@ -39,6 +38,7 @@ import { Rollout } from "./rollout.ts";
 import type { RolledOut } from "./rollout.ts";
 import type { FunctionName, SluiceProps } from "./sluice-props.ts";
 import { SweeperFunction } from "./sweeper-function.ts";
+import { tellAtSynth } from "./told-at-synth.ts";
 import { WidgetFunction } from "./widget-function.ts";
 import { WorkerFunction } from "./worker-function.ts";
 
@@ -72,20 +72,10 @@ export class Sluice extends Construct {
     const { removalPolicy = RemovalPolicy.RETAIN, logRetention = RetentionDays.ONE_MONTH, recursiveLoop } = props;
     this.key = key;
     this.config = checkConfig(props.config);
-    const idle = idleLimits(this.config);
-    if (idle.length > 0)
-      Annotations.of(this).addInfoV2(
-        "sluice:neverBinding",
-        `These limits cannot bind, for what they cover never has as many leases out; no ledger is made for them: ${idle.join(", ")}`,
-      );
-    const greedy = neverAdmitted(this.config);
-    if (greedy.length > 0)
-      Annotations.of(this).addWarningV2(
-        "sluice:neverAdmitted",
-        `These are not below tokensPerMinute, so that only jobs which ask for less themselves are admitted there; lower them: ${greedy.join(", ")}`,
-      );
+    tellAtSynth(this, this.config);
     const { ttlDays } = this.config.replies;
 
+    refuseShared(queues);
     this.jobQueues = eachLane((lane) => new JobQueue(this, idOf(lane, "Queue"), { lane, key, given: queues[lane] }));
     this.parked = new ParkedQueue(this, "Parked", key);
     this.repliesQueue = new RepliesQueue(this, "RepliesQueue", key);

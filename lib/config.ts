@@ -101,6 +101,8 @@ const limit = z.strictObject({ start: count, max: count }).refine(({ start, max 
   error: "must not be above max; lower start or raise max",
 });
 
+const region = z.string().regex(/^[a-z]{2}(-[a-z]+)+-\d$/, "must be a region's code, like us-west-2");
+
 const target = z.strictObject({
   modelId: z
     .string()
@@ -115,8 +117,8 @@ const target = z.strictObject({
       "must be the id of a model or an inference profile, like us.amazon.nova-lite-v1:0; no ARN",
     )
     .exactOptional(),
-  region: z.string().regex(/^[a-z]{2}(-[a-z]+)+-\d$/, "must be a region's code, like us-west-2"),
-  destinationRegions: z.array(z.string()).min(1).exactOptional(),
+  region,
+  destinationRegions: z.array(region).min(1).exactOptional(),
   limit,
   tokensPerMinute: count.exactOptional(),
   requestsPerMinute: count.exactOptional(),

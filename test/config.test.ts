@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import repositoryConfig from "../infra/sluice.config.ts";
+import { StopReason } from "@aws-sdk/client-bedrock-runtime";
 import { checkConfig } from "../lib/config.ts";
+import { converseStopReasons } from "../lib/core/config.ts";
 
 const place = {
   modelId: "us.amazon.nova-lite-v1:0",
@@ -78,6 +80,21 @@ const refused: [says: string, input: unknown, problem: string][] = [
     `${inTarget}.price.inputPerMTok: must be at least 0; raise it`,
   ],
   ["a region that is none", at({ region: "Oregon" }), `${inTarget}.region: must be a region's code, like us-west-2`],
+  ...["eu-central1", "", "banana"].map((region): [string, unknown, string] => [
+    `a destination called "${region}"`,
+    at({ destinationRegions: [region] }),
+    `${inTarget}.destinationRegions.0: must be a region's code, like us-west-2`,
+  ]),
+  [
+    "a stop reason that is nearly one",
+    { models: { "fast-text": { ...fast, fallbackOn: ["content_filtered", "guardrail_intervend"] } } },
+    "models.fast-text.fallbackOn.1: is no stop reason; did you mean guardrail_intervened?",
+  ],
+  [
+    "a stop reason that only a model's own answer could have, where none comes",
+    { models: { m: { targets: { t: { ...place, ops: ["converse"] } }, fallbackOn: ["refusal"] } } },
+    `models.m.fallbackOn.0: is no stop reason of Converse, and no target serves invoke_model; name one of ${converseStopReasons.join(", ")}`,
+  ],
   ["an ARN for a model of AWS", at({ modelId: awsArn }), `${inTarget}.modelId: ${noModelId}`],
   [
     "an ARN of another service",
@@ -199,6 +216,14 @@ const refused: [says: string, input: unknown, problem: string][] = [
     { ...at({}), lanes: { bulk: { dailyBudgetUsd: 50 } } },
     `${inTarget}.price: is missing; lanes.bulk.dailyBudgetUsd cannot be kept without it`,
   ],
+  ...["rt", "bulk"].map((lane): [string, unknown, string] => [
+    `a budget of ${lane} where nothing costs anything`,
+    {
+      ...at({ price: { inputPerMTok: 0, outputPerMTok: 0, cacheReadPerMTok: 0 } }),
+      lanes: { [lane]: { dailyBudgetUsd: 50 } },
+    },
+    `lanes.${lane}.dailyBudgetUsd: can never be spent, for every price is 0; give the targets their prices, or remove it`,
+  ]),
   [
     "a bucket by its URL",
     { ...calm, paramsRef: { buckets: ["s3://in-box"] } },
@@ -407,10 +432,22 @@ const accepted: [says: string, input: unknown][] = [
   ["the whole as a share", { ...calm, lanes: { bulk: { share: 1 } } }],
   ["two ways to one model", chained(["smart-text@us-east-1", { step: "smart-text", maxTokens: 100 }])],
   [
+    "a stop reason of a model's own, where an answer may have it",
+    { models: { m: { targets: { t: place, u: { ...place, ops: ["converse"] } }, fallbackOn: ["refusal"] } } },
+  ],
+  ["every stop reason of Converse", { models: { "fast-text": { ...fast, fallbackOn: converseStopReasons } } }],
+  ...[{ cacheWritePerMTok: 1 }, { cacheReadPerMTok: 1 }].map((price): [string, unknown] => [
+    `a budget where ${Object.keys(price).join("")} alone is a price`,
+    { ...at({ price: { inputPerMTok: 0, outputPerMTok: 0, ...price } }), lanes: { rt: { dailyBudgetUsd: 1 } } },
+  ]),
+  [
     "a budget where every target has its price",
     { ...at({ price: { inputPerMTok: 0, outputPerMTok: 1 } }), lanes: { rt: { dailyBudgetUsd: 1 } } },
   ],
 ];
+
+test("the stop reasons are those that the SDK knows", () =>
+  expect(converseStopReasons.toSorted()).toEqual(Object.values(StopReason).toSorted()));
 
 describe("a config may have", () => {
   test.each(accepted)("%s", (_says, input) => expect(problems(input)).toEqual([]));

@@ -1,8 +1,9 @@
-import { stepParts, targetsOf } from "./config.ts";
-import type { Config, FallbackConfig } from "./config.ts";
+import { converseStopReasons, ownStopReasons, stepParts, targetsOf } from "./config.ts";
+import type { Config, FallbackConfig, Price } from "./config.ts";
 import { countedAs } from "./count-tokens.ts";
 import { lanes } from "./lane.ts";
 import { readModelId } from "./model-id.ts";
+import { nearest } from "./nearest.ts";
 
 /** What is wrong with a config and what to do, at its path. */
 export interface Problem {
@@ -12,7 +13,7 @@ export interface Problem {
 
 /** What does not go together in a config whose every setting is well formed. */
 export function problemsIn(config: Config): readonly Problem[] {
-  const relations = [chains, arns, groups, windows, counts, budgets];
+  const relations = [chains, stopReasons, arns, groups, windows, counts, budgets];
   return relations.flatMap((relation) => [...relation(config)]);
 }
 
@@ -22,6 +23,18 @@ function* chains(config: Config): Generator<Problem> {
       const path = ["models", alias, "fallback", place];
       const fault = unknownStep(config, stepOf(entry)) ?? comesBack(config, alias, modelOf(entry));
       if (fault !== undefined) yield { path, message: fault };
+    }
+  }
+}
+
+/** A model may have stop reasons of its own, and nobody knows them all: one is refused if it is nearly another's, or never comes. */
+function* stopReasons(config: Config): Generator<Problem> {
+  for (const { path, reason, targets } of ownStopReasons(config)) {
+    const meant = nearest(reason, converseStopReasons);
+    if (meant !== undefined) yield { path, message: `is no stop reason; did you mean ${meant}?` };
+    else if (targets.every(({ ops }) => ops?.includes("invoke_model") === false)) {
+      const message = `is no stop reason of Converse, and no target serves invoke_model; name one of ${converseStopReasons.join(", ")}`;
+      yield { path, message };
     }
   }
 }
@@ -110,12 +123,20 @@ function* counts(config: Config): Generator<Problem> {
 }
 
 function* budgets(config: Config): Generator<Problem> {
-  const lane = lanes.find((at) => config.lanes[at].dailyBudgetUsd !== undefined);
-  if (lane === undefined) return;
-  for (const { path, target: at } of targetsIn(config)) {
-    if (at.price !== undefined) continue;
-    yield { path: [...path, "price"], message: `is missing; lanes.${lane}.dailyBudgetUsd cannot be kept without it` };
+  const budgeted = lanes.filter((at) => config.lanes[at].dailyBudgetUsd !== undefined);
+  if (budgeted.length === 0) return;
+  const targets = targetsIn(config);
+  for (const { path, target: at } of targets) {
+    const message = `is missing; lanes.${budgeted[0]}.dailyBudgetUsd cannot be kept without it`;
+    if (at.price === undefined) yield { path: [...path, "price"], message };
   }
+  if (!targets.every(({ target: { price } }) => price !== undefined && isFree(price))) return;
+  const message = "can never be spent, for every price is 0; give the targets their prices, or remove it";
+  for (const lane of budgeted) yield { path: ["lanes", lane, "dailyBudgetUsd"], message };
+}
+
+function isFree({ inputPerMTok, outputPerMTok, cacheReadPerMTok = 0, cacheWritePerMTok = 0 }: Price): boolean {
+  return [inputPerMTok, outputPerMTok, cacheReadPerMTok, cacheWritePerMTok].every((usd) => usd === 0);
 }
 
 function targetsIn(config: Config) {

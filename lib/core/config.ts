@@ -12,6 +12,19 @@ export const features = ["tools", "documents", "streaming"] as const;
 /** What a request may need of a target beside plain text. */
 export type Feature = (typeof features)[number];
 
+/** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html */
+export const converseStopReasons: readonly string[] = [
+  "end_turn",
+  "tool_use",
+  "max_tokens",
+  "stop_sequence",
+  "guardrail_intervened",
+  "content_filtered",
+  "malformed_model_output",
+  "malformed_tool_use",
+  "model_context_window_exceeded",
+];
+
 /** USD for a million tokens, in the default service tier. */
 export interface Price {
   readonly inputPerMTok: number;
@@ -114,6 +127,17 @@ export interface NamedTarget {
 export function targetsOf({ models }: Pick<Config, "models">): readonly NamedTarget[] {
   return Object.entries(models).flatMap(([model, { targets }]) =>
     Object.entries(targets).map(([name, target]) => ({ step: `${model}@${name}`, model, name, target })),
+  );
+}
+
+/** The stop reasons in `fallbackOn`, with their paths, that only a model's own answer to `invoke_model` can have. */
+export function ownStopReasons({ models }: Pick<Config, "models">) {
+  return Object.entries(models).flatMap(([model, { targets, fallbackOn = [] }]) =>
+    fallbackOn.flatMap((reason, place) =>
+      converseStopReasons.includes(reason)
+        ? []
+        : [{ path: ["models", model, "fallbackOn", place], reason, targets: Object.values(targets) }],
+    ),
   );
 }
 

@@ -16,6 +16,7 @@ const imported = "arn:aws:bedrock:us-west-2:123456789012:imported-model/a1b2c3";
 
 const at = (facts: object) => ({ models: { "fast-text": { targets: { "us-west-2": { ...place, ...facts } } } } });
 const chained = (fallback: unknown) => ({ models: { "fast-text": { ...models["fast-text"], fallback } } });
+const stopped = (fallbackOn: unknown) => ({ models: { "fast-text": { ...models["fast-text"], fallbackOn } } });
 const allowing = (allow: object) => ({ models, replies: { allow } });
 
 /** The one problem of a config, without the line above it. */
@@ -50,6 +51,7 @@ const rows: readonly [when: string, config: unknown, remedy?: string][] = [
   ["A base for what is a base itself.", at({ baseModelId: place.modelId })],
   ["An application inference profile of which nobody knows the model.", at({ modelId: ownProfile })],
   ["A region by another name than its code.", at({ region: "Oregon" })],
+  ["A destination by another name than its region's code.", at({ destinationRegions: ["eu-central1"] })],
   ["A quota group that the config does not have.", at({ quotaGroup: "nova" })],
   ["An answer longer than the window that it shares with the prompt.", at({ maxTokens: 300_001 })],
   ["Tokens of a model that nobody names are to be counted.", at({ modelId: imported, countTokens: true })],
@@ -58,6 +60,15 @@ const rows: readonly [when: string, config: unknown, remedy?: string][] = [
     { models: { "fast-text": { targets: { "us-west-2": { ...unwindowed, countTokens: true } } } } },
   ],
   ["A budget, and a target of which nobody knows what it costs.", { models, lanes: { bulk: { dailyBudgetUsd: 50 } } }],
+  [
+    "A budget that nothing is ever counted against.",
+    { ...at({ price: { inputPerMTok: 0, outputPerMTok: 0 } }), lanes: { bulk: { dailyBudgetUsd: 50 } } },
+  ],
+  ["A stop reason with a slip of the hand in it.", stopped(["guardrail_intervend"])],
+  [
+    "A stop reason that could only stand in a model's own body, which no target is asked for.",
+    { models: { m: { targets: { t: { ...place, ops: ["converse"] } }, fallbackOn: ["refusal"] } } },
+  ],
   ["A fallback to a model that the config does not have.", chained(["clever-text"])],
   ["A fallback to a target that the model does not have.", chained(["fast-text@mars"])],
   ["Fallbacks that go in a circle.", chained(["fast-text"])],

@@ -81,6 +81,8 @@ function tableRefused(props: TableProps): Promise<string> {
 const limited = (facts: Parameters<typeof target>[0]) =>
   config({ models: { "fast-text": { targets: { "us-west-2": target(facts) } } } });
 
+const ofSource = (theirs: Stack) => Queue.fromQueueArn(theirs, "Mine", "arn:aws:sqs:us-west-2:123456789012:mine");
+
 const refused: readonly Entry[] = [
   ["FIFO queues ask for more than a message.", () => queueRefused({ ...fit, fifo: true })],
   ["", () => queueRefused({ ...fit, encryption: QueueEncryption.KMS_MANAGED })],
@@ -91,6 +93,14 @@ const refused: readonly Entry[] = [
   ["Waiting jobs are received many times.", () => queueRefused(fit, 3)],
   ["", () => queueRefused({ ...fit, retentionPeriod: Duration.hours(7) })],
   ["", () => queueRefused(fit, 50, Duration.days(4))],
+  [
+    "Two mappings would share its messages, and either lane's worker get those of both.",
+    () =>
+      refusalOf((theirs) => {
+        const queue = ofSource(theirs);
+        return sluice(theirs, { queues: { bg: queue, bulk: queue } });
+      }),
+  ],
   ["", () => tableRefused({ ...jobs, partitionKey: { name: "id", type: AttributeType.STRING } })],
   ["", () => tableRefused({ partitionKey: { name: "jobId", type: AttributeType.STRING } })],
   ["", () => tableRefused(jobs)],
@@ -132,7 +142,7 @@ const told: readonly Entry[] = [
     "A queue, key or bucket of another stack is fed. The same is said of each.",
     () =>
       toldOf((theirs) => {
-        const bg = Queue.fromQueueArn(theirs, "Mine", "arn:aws:sqs:us-west-2:123456789012:mine");
+        const bg = ofSource(theirs);
         const topic = Topic.fromTopicArn(theirs, "Jobs", "arn:aws:sns:us-west-2:123456789012:jobs");
         sluice(theirs, { queues: { bg } }).allowFeed(topic);
       }),
@@ -157,6 +167,18 @@ const told: readonly Entry[] = [
     "Lower them if they are to bind; else leave it so.",
   ],
   ["", () => toldOf((theirs) => sluice(theirs, { config: limited({ tokensPerMinute: 4_000 }) }))],
+  [
+    "A stop reason in `fallbackOn` that Converse does not have: Claude's `refusal`, say, or a word that nothing says.",
+    () =>
+      toldOf((theirs) => {
+        const { models } = config();
+        const refusing = Object.fromEntries(
+          Object.entries(models).map(([name, model]) => [name, { ...model, fallbackOn: ["refusal"] }]),
+        );
+        return sluice(theirs, { config: { models: refusing } });
+      }),
+    "If the model says it in a body of its own, leave it so.",
+  ],
 ];
 
 export const synthErrors: readonly Group[] = [

@@ -60,18 +60,18 @@ describe("a grant gives what the client's verb does, and no more", () => {
   });
 
   test("grantSubmit, to queues of one's own, with the keys of these too", () => {
-    const arn = "arn:aws:sqs:us-west-2:123456789012:mine";
+    const arn = (lane: string) => `arn:aws:sqs:us-west-2:123456789012:${lane}`;
     const { rights } = granted(["grantSubmit"], (theirs) => ({
       ...underKey(theirs),
       queues: {
-        rt: Queue.fromQueueArn(theirs, "Rt", arn),
-        bg: Queue.fromQueueAttributes(theirs, "Bg", { queueArn: arn, keyArn: "arn:aws:kms:us-west-2:1:key/1" }),
-        bulk: Queue.fromQueueArn(theirs, "Bulk", arn),
+        rt: Queue.fromQueueArn(theirs, "Rt", arn("rt")),
+        bg: Queue.fromQueueAttributes(theirs, "Bg", { queueArn: arn("bg"), keyArn: "arn:aws:kms:us-west-2:1:key/1" }),
+        bulk: Queue.fromQueueArn(theirs, "Bulk", arn("bulk")),
       },
     }));
     expect(rights).toEqual([
       `Decrypt GenerateDataKey: ["arn:aws:kms:us-west-2:1:key/1",${key}]`,
-      `SendMessage: "${arn}"`,
+      `SendMessage: ${JSON.stringify([arn("bg"), arn("bulk"), arn("rt")])}`,
       `PutObject: ${inBucket("params")}`,
     ]);
   });

@@ -190,6 +190,26 @@ describe("a queue of somebody's own", () => {
   });
 });
 
+describe("one queue for two lanes is refused, for each lane's worker would get the jobs of both,", () => {
+  const arn = "arn:aws:sqs:us-west-2:123456789012:mine";
+  const lanesOf = (bulk: string) => {
+    const theirs = stack();
+    const theirQueues = { bg: Queue.fromQueueArn(theirs, "Bg", arn), bulk: Queue.fromQueueArn(theirs, "Bulk", bulk) };
+    return new Sluice(theirs, "Llm", { config: config(), entryOf: smallEntry, queues: theirQueues });
+  };
+
+  test("when it is the same", () => {
+    const { rt, theirs } = given(fit, 50);
+    const props = { config: config(), entryOf: smallEntry, queues: { rt, bulk: rt } };
+    expect(() => new Sluice(theirs, "Two", props)).toThrow(
+      "Sluice: the queue given for bulk is that of rt too; give each lane its own, or leave one to be made",
+    );
+  });
+  test("when it is imported twice", () =>
+    expect(() => lanesOf(arn)).toThrow("the queue given for bulk is that of bg too"));
+  test("and two that are imported are not", () => expect(() => lanesOf(`${arn}-bulk`)).not.toThrow());
+});
+
 function queueOf(pattern: string) {
   const found = queues.find(([id]) => new RegExp(pattern, "i").test(id));
   if (found === undefined) throw new Error(`no queue ${pattern}`);

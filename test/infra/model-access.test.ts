@@ -72,6 +72,13 @@ describe("the right to call Bedrock", () => {
       `::${novaLite}`,
     ]));
 
+  test("is for the model in no region, where the profile is global, whatever destinations are named beside", () =>
+    expect(granted({ modelId: "global.amazon.nova-lite-v1:0", destinationRegions: ["eu-west-1"] })[1]?.may).toEqual([
+      `us-west-2::${novaLite}`,
+      `eu-west-1::${novaLite}`,
+      `::${novaLite}`,
+    ]));
+
   test("follows the destinations that the config names", () =>
     expect(
       granted({ modelId: "eu.amazon.nova-lite-v1:0", region: "eu-west-1", destinationRegions: ["eu-west-3"] })[1]?.may,

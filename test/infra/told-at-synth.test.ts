@@ -30,3 +30,9 @@ test("a ceiling of tokens that no minute's quota admits is warned of at synth", 
   expect(warned(1_000)).toEqual([expect.stringContaining("models.m.targets.t.maxTokens")]);
   expect(warned(1_001)).toEqual([]);
 });
+
+test("a stop reason that Converse does not have is told at synth, and one that it has is not", () => {
+  const models = { m: { targets: { t: target }, fallbackOn: ["content_filtered", "refusal"] } };
+  const told = Annotations.fromStack(service({ models })).findInfo("*", Match.anyValue());
+  expect(told.map(({ entry }) => entry.data)).toEqual([expect.stringMatching(/: models\.m\.fallbackOn\.1( |$)/)]);
+});
