@@ -46,26 +46,49 @@ function flagsOf(command: Command): readonly string[] {
   return command.options.flatMap(({ long }) => long ?? []);
 }
 
+/** Both walk the words before the cursor down to a command, and offer what may follow it, else files. */
 function bashLines(program: Command): readonly string[] {
-  const known = wordsOf(program, [...flagsOf(program), "--help"]);
   return [
     "_sluice() {",
-    '  local word path="" words=""',
+    '  local word at="" known=""',
     '  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
-    '    case "${path:+$path }$word" in',
-    `      ${known.flatMap(({ path }) => (path === "" ? [] : [`"${path}"`])).join("|")}) path="\${path:+$path }$word" ;;`,
-    "    esac",
+    ...walk(program),
     "  done",
-    '  case "$path" in',
-    ...known.map(({ path, words }) => `    "${path}") words="${words.join(" ")}" ;;`),
-    "  esac",
-    '  COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))',
+    ...known(program, (words) => `known="${words.join(" ")}"`),
+    '  COMPREPLY=($(compgen -W "$known" -- "${COMP_WORDS[COMP_CWORD]}"))',
     '  [[ ${#COMPREPLY[@]} -gt 0 ]] || COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))',
     "}",
     "complete -F _sluice sluice",
   ];
 }
 
+/** The file is the function: zsh loads it when it is asked for the first time. */
 function zshLines(program: Command): readonly string[] {
-  return ["#compdef sluice", "autoload -U +X bashcompinit && bashcompinit", ...bashLines(program)];
+  return [
+    "#compdef sluice",
+    'local word at=""',
+    "local -a known",
+    'for word in "${(@)words[2,CURRENT-1]}"; do',
+    ...walk(program),
+    "done",
+    ...known(program, (words) => `known=(${words.join(" ")})`),
+    "compadd -a known || _files",
+  ];
+}
+
+function walk(program: Command): readonly string[] {
+  const paths = commandsOf(program).flatMap(({ path }) => (path === "" ? [] : [`"${path}"`]));
+  return ['    case "${at:+$at }$word" in', `      ${paths.join("|")}) at="\${at:+$at }$word" ;;`, "    esac"];
+}
+
+function known(program: Command, offer: (words: readonly string[]) => string): readonly string[] {
+  return [
+    '  case "$at" in',
+    ...commandsOf(program).map(({ path, words }) => `    "${path}") ${offer(words)} ;;`),
+    "  esac",
+  ];
+}
+
+function commandsOf(program: Command): readonly Words[] {
+  return wordsOf(program, [...flagsOf(program), "--help"]);
 }
