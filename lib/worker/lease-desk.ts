@@ -22,6 +22,7 @@ import { Infrastructure } from "./trouble.ts";
 export interface TakenLease {
   readonly kind: "taken";
   readonly wanted: Wanted;
+  readonly tags: Tags;
   /** In the order in which they were taken. */
   readonly leases: readonly [Lease, ...Lease[]];
   readonly takenAtMs: number;
@@ -39,6 +40,8 @@ interface All {
 interface Until {
   readonly waitMs: number;
   readonly signal: AbortSignal;
+  /** Whose attempt it is for, on the lines about its leases. */
+  readonly tags?: Tags;
 }
 
 interface Returning {
@@ -75,20 +78,21 @@ export class LeaseDesk {
   async take(wanted: Wanted, until: Until): Promise<TakenLease | NoLease> {
     const { clock, telemetry } = this.#world;
     const askedAtMs = clock.nowMs();
-    const holder: Holder = { tags: tagsOf(wanted), lost: new AbortController() };
+    const tags: Tags = { ...until.tags, ...tagsOf(wanted) };
+    const holder: Holder = { tags, lost: new AbortController() };
     const answer = this.#clocks.refusal(wanted) ?? (await this.#takeAndCharge(wanted, until, holder));
     const nowMs = clock.nowMs();
     const waitMs = nowMs - askedAtMs;
     switch (answer.kind) {
       case "all":
-        telemetry.note({ ...holder.tags, kind: "lease-taken", waitMs, atOnce: answer.atOnce, ...answer.standing });
-        return { kind: "taken", wanted, leases: answer.leases, takenAtMs: nowMs, lost: holder.lost.signal };
+        telemetry.note({ ...tags, kind: "lease-taken", waitMs, atOnce: answer.atOnce, ...answer.standing });
+        return { kind: "taken", wanted, tags, leases: answer.leases, takenAtMs: nowMs, lost: holder.lost.signal };
       case "full":
       case "paused":
       case "tokens":
       case "above-quota":
       case "infra":
-        telemetry.note({ ...holder.tags, kind: "lease-refused", ...whyRefused(answer), waitMs });
+        telemetry.note({ ...tags, kind: "lease-refused", ...whyRefused(answer), waitMs });
         return answer;
       case "aborted":
         return answer;
@@ -100,9 +104,9 @@ export class LeaseDesk {
    * Never throws: a lease's expiry is the backstop.
    */
   async giveBack(taken: TakenLease, outcome: LeaseOutcome, unusedTokens = 0): Promise<void> {
-    const { wanted, leases, takenAtMs } = taken;
+    const { wanted, tags, leases, takenAtMs } = taken;
     const { clock, telemetry } = this.#world;
-    telemetry.note({ ...tagsOf(wanted), kind: "lease-returned", heldMs: clock.nowMs() - takenAtMs });
+    telemetry.note({ ...tags, kind: "lease-returned", heldMs: clock.nowMs() - takenAtMs });
     await Promise.all([
       this.#giveBackAll(leases, unusedTokens),
       this.#settle(setAsideOnHead(wanted, leases), unusedTokens),

@@ -33,6 +33,7 @@ export async function runAttempt(
   const taken = await desk.take(wantedBy(run.job, step, need, config), {
     waitMs: leaseWaitMsMax,
     signal: run.signal,
+    tags: run.tags,
   });
   const waitedMs = world.clock.nowMs() - askedAtMs;
   run.leaseWaits.set(step.name, (run.leaseWaits.get(step.name) ?? 0) + waitedMs);

@@ -119,6 +119,7 @@ async function runStep(run: Run, step: Step, walk: Walk): Promise<StepEnd> {
     if (reason !== undefined) return leave(run, attempt, { step: step.name, kind: "skipped", reason });
     const left = leftOf(run, [step]);
     if (left.attemptMs > left.invocationLeftMs) return leave(run, attempt, { step: step.name, kind: "no-time" });
+    run.begin(step.name, attempt);
     if (attempt === 1 && step.name !== run.firstStep) run.note({ kind: "fallback" }, step.name);
 
     const longestMs = attemptMsMax(run);

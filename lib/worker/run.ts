@@ -32,6 +32,7 @@ export class Run {
   #stage: Stage = { kind: "queued" };
   #stageAtMs: number;
   #step: string | undefined;
+  #attempt: { readonly step: string; readonly number: number } | undefined;
   #cutBy: Cut | undefined;
   #heldUntilMs = 0;
   #cancelEnd: () => void = () => undefined;
@@ -58,18 +59,28 @@ export class Run {
   }
 
   get tags(): Tags {
+    return this.#tagsOn(this.#step);
+  }
+
+  /** Notes what happened to this job, on the step it is at or on the one named. */
+  note(happened: Happened, step = this.#step): void {
+    this.invocation.worker.world.telemetry.note({ ...this.#tagsOn(step), ...happened });
+  }
+
+  /** From here on what is noted on the step bears the attempt's number. */
+  begin(step: string, attempt: number): void {
+    this.#attempt = { step, number: attempt };
+  }
+
+  #tagsOn(step: string | undefined): Tags {
     return {
       jobId: this.job.jobId,
       messageId: this.delivery.messageId,
       lane: this.job.lane,
       fence: this.claim.fence,
-      ...targetTags(this.#step),
+      ...targetTags(step),
+      ...(this.#attempt === undefined || this.#attempt.step !== step ? {} : { attempt: this.#attempt.number }),
     };
-  }
-
-  /** Notes what happened to this job, on the step it is at or on the one named. */
-  note(happened: Happened, step?: string): void {
-    this.invocation.worker.world.telemetry.note({ ...this.tags, ...targetTags(step), ...happened });
   }
 
   /** The stage in memory and in the log; the row hears of it with the next write that happens anyway. */

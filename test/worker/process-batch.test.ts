@@ -49,6 +49,48 @@ describe("a job that goes well", () => {
     expect(service.reply()).toMatchObject({ ok: true, status: "succeeded", meta: { attempts: 1, target: "west" } });
   });
 
+  test("has its name on each of its lines, and from its attempt's beginning that one's number, target and claim", async () => {
+    const service = aService({ script: failing("unavailable", { nth: { to: 2 } }) });
+    service.send();
+    await service.invoke();
+    const lines = service.world.noted.filter(({ kind }) => !["delivered", "invoked"].includes(kind));
+    expect(lines.filter(({ jobId, fence }) => jobId !== "j-1" || fence !== 1)).toEqual([]);
+    const told = lines.map((it) => [it.kind === "stage" ? it.stage : it.kind, it.attempt, it.target].join(" ").trim());
+    expect(told).toEqual([
+      "claimed",
+      ...[1, 2].flatMap((attempt) => [
+        `waiting ${attempt} west`,
+        `lease-taken ${attempt} west`,
+        `attempt=${attempt}/4 ${attempt} west`,
+        `lease-returned ${attempt} west`,
+        `attempted ${attempt} west`,
+        `backoff ${attempt} west`,
+      ]),
+      "waiting 3 west",
+      "lease-taken 3 west",
+      "attempt=3/4 3 west",
+      "lease-returned 3 west",
+      "attempted 3 west",
+      "succeeded 3 west",
+      "replied 3 west",
+    ]);
+  });
+
+  test("begins to count its attempts anew at another target", async () => {
+    const service = aService({ script: failing("denied", west) });
+    service.send();
+    await service.invoke();
+    const told = service.world.noted.flatMap((it) =>
+      ["fallback", "attempted", "replied"].includes(it.kind) ? [[it.kind, it.attempt, it.target]] : [],
+    );
+    expect(told).toEqual([
+      ["attempted", 1, "west"],
+      ["fallback", 1, "east"],
+      ["attempted", 1, "east"],
+      ["replied", 1, "east"],
+    ]);
+  });
+
   test("leaves no lease, no timer and no message behind", async () => {
     const service = aService();
     service.send();

@@ -132,7 +132,7 @@ function deskOf(clock: Clock, verbs: Verbs): Desk {
         if (id !== undefined) {
           held.set(id, { ask, takenAtMs: nowMs });
           const lease: Lease = { id, ref: { ledger: ask.ledger, page: 0 }, expiresAtMs: nowMs + leaseMs };
-          return { kind: "taken", wanted, leases: [lease], takenAtMs: nowMs, lost: never };
+          return { kind: "taken", wanted, tags: {}, leases: [lease], takenAtMs: nowMs, lost: never };
         }
         if (nowMs >= untilMs) return { kind: "full" };
         const pollMs = Math.min(pollMsMax, pollMsBase * 2 ** round) * (0.5 + clock.jitter());
