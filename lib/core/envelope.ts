@@ -44,8 +44,8 @@ export type Read =
   | { readonly kind: "ignore"; readonly why: string }
   /** A readable jobId and another fault: the job can be answered. */
   | { readonly kind: "invalid"; readonly jobId: string; readonly fault: Fault; readonly replyTo?: ReplyTo }
-  /** No envelope: nobody could be answered. */
-  | { readonly kind: "refused"; readonly fault: Fault };
+  /** No envelope, or none whose job can be named: nobody could be answered but a task, whose token is its address. */
+  | { readonly kind: "refused"; readonly fault: Fault; readonly replyTo?: ReplyTo };
 
 export const jobIdLengthMax = 128;
 const jobIdPattern = new RegExp(`^[A-Za-z0-9_.:/=+~-]{1,${jobIdLengthMax}}$`);
@@ -135,8 +135,10 @@ export function readEnvelope(value: unknown): Read {
   if (!("message" in read)) return { kind: "envelope", envelope: read };
 
   const { jobId, replyTo } = seen;
-  if (jobId === undefined) return { kind: "refused", fault: read };
-  return { kind: "invalid", jobId, fault: read, ...(replyTo === undefined ? {} : { replyTo }) };
+  const waiting = replyTo === undefined ? {} : { replyTo };
+  return jobId === undefined
+    ? { kind: "refused", fault: read, ...waiting }
+    : { kind: "invalid", jobId, fault: read, ...waiting };
 }
 
 /** The JSON of an envelope; {@link readEnvelope} gives the same envelope back. */

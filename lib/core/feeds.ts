@@ -10,12 +10,12 @@ import { isS3Place } from "./s3-place.ts";
 export const layersMax = 4;
 
 /** What a value turns out to be; `nothing`: neither an envelope nor the place of one, and none inside. */
-type Looked = Read | { readonly kind: "nothing"; readonly fault: Fault };
+type Looked = Read | { readonly kind: "nothing"; readonly fault: Fault; readonly replyTo?: ReplyTo };
 
 /** Reads a message's body, whatever service put it there. Total: it never throws. */
 export function readBody(body: string): Read {
   const looked = lookInText(body, "body", layersMax);
-  return looked.kind === "nothing" ? { kind: "refused", fault: looked.fault } : looked;
+  return looked.kind === "nothing" ? { ...looked, kind: "refused" } : looked;
 }
 
 /** Reads the object that a pointer named. It must hold the envelope: a chain of pointers could be endless. */
@@ -35,7 +35,7 @@ function lookInText(text: string, field: string, layersLeft: number): Looked {
 function look(value: Json, layersLeft: number): Looked {
   const read = isObject(value) ? readBare(value) : extendedClientPointer(value);
   if (read !== undefined) return read;
-  if (layersLeft === 0) return noEnvelope;
+  if (layersLeft === 0) return isObject(value) ? answering(noEnvelope, taskTokenIn(value)) : noEnvelope;
   if (typeof value === "string") return lookInText(value, "body", layersLeft - 1);
   return isObject(value) ? lookInside(value, layersLeft - 1) : noEnvelope;
 }
@@ -50,19 +50,22 @@ function lookInside(value: JsonObject, layersLeft: number): Looked {
   }
 
   // A transformer or a state machine: its author chose the key.
-  const [only = noEnvelope, other] = found(value, layersLeft);
-  if (other !== undefined) return refused("body", "holds more than one envelope; send a message for each job");
-  return answering(only, taskTokenIn(value));
+  return answering(only(value, layersLeft), taskTokenIn(value));
 }
 
-/** What lies under the keys, one by one: two are too many, and a megabyte holds fifty thousand. */
-function* found(value: JsonObject, layersLeft: number): Generator<Looked> {
+/** The one thing that lies under the keys; two are too many, and a megabyte holds fifty thousand. */
+function only(value: JsonObject, layersLeft: number): Looked {
+  let one: Looked = noEnvelope;
   for (const key of Object.keys(value)) {
     // mutant: `!mayHold(value[key])` → `false`: it takes longer, no more.
     if (!mayHold(value[key])) continue;
     const looked = lookUnder(key, value, layersLeft);
-    if (looked.kind !== "nothing") yield looked;
+    if (one.kind !== "nothing" && looked.kind !== "nothing")
+      return answering(severalEnvelopes, waitingIn(one) ?? waitingIn(looked));
+    if (looked.kind !== "nothing") one = looked;
+    else if (one.kind === "nothing") one = answering(one, looked.replyTo);
   }
+  return one;
 }
 
 /** A megabyte of short texts, each tried as JSON, would keep the other records of the batch waiting for a second. */
@@ -81,12 +84,11 @@ function lookUnder(key: string, value: JsonObject, layersLeft: number): Looked {
 }
 
 /** What needs no unwrapping. An object that means to be an envelope is one, whatever else it looks like. */
-function readBare(value: JsonObject): Read | undefined {
+function readBare(value: JsonObject): Looked | undefined {
   if (meansToBeEnvelope(value)) {
     const read = readEnvelope(value);
-    const waiting = taskTokenIn(value);
     // A token among the envelope's own fields is a mistake; whoever waits by it is told.
-    return read.kind === "invalid" && waiting !== undefined ? { ...read, replyTo: waiting } : read;
+    return read.kind === "envelope" ? read : answering(read, taskTokenIn(value));
   }
   // Acknowledged, what is more than the test event would be lost.
   if (value["Event"] === "s3:TestEvent" && !Object.values(value).some(mayHold))
@@ -96,8 +98,8 @@ function readBare(value: JsonObject): Read | undefined {
       "Type",
       "is an SNS handshake, whose URL is never fetched; confirm the subscription from its owner's account",
     );
-  if (Array.isArray(value["Records"])) return s3Pointer(value["Records"]);
-  if (value["source"] === "aws.s3") return s3EventPointer(value);
+  if (Array.isArray(value["Records"])) return answering(s3Pointer(value["Records"]), taskTokenIn(value));
+  if (value["source"] === "aws.s3") return answering(s3EventPointer(value), taskTokenIn(value));
   return undefined;
 }
 
@@ -180,15 +182,23 @@ function answering(looked: Looked, waiting: ReplyTo | undefined): Looked {
       return { kind: "invalid", jobId: envelope.jobId, fault, replyTo: waiting };
     }
     case "invalid":
-      return { ...looked, replyTo: waiting };
-    case "pointer":
-    case "ignore":
-      return refused("body", "holds a task token beside a notification; send the envelope itself");
     case "refused":
     case "nothing":
-      return looked;
+      return { ...looked, replyTo: waiting };
+    case "pointer":
+    case "ignore": {
+      const fault = faultOf("body", "holds a task token beside a notification; send the envelope itself");
+      return { kind: "refused", fault, replyTo: waiting };
+    }
   }
 }
+
+function waitingIn(looked: Looked): ReplyTo | undefined {
+  if (looked.kind === "envelope") return looked.envelope.replyTo;
+  return "replyTo" in looked ? looked.replyTo : undefined;
+}
+
+const severalEnvelopes = refused("body", "holds more than one envelope; send a message for each job");
 
 const noEnvelope = nothing(
   "body",

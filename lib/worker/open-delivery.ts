@@ -33,7 +33,7 @@ export async function openDelivery(invocation: Invocation, delivery: Delivery): 
     case "ignore":
       return settled(await settleUnclaimed(invocation, delivery, { kind: "acknowledge" }));
     case "refused":
-      return settled(await refuse(invocation, delivery, read.fault));
+      return settled(await refuse(invocation, delivery, read));
     case "invalid": {
       const end = await answerInvalid(invocation, delivery, read);
       if (end.kind === "settled") return settled(end.settled);
@@ -108,10 +108,16 @@ async function readDelivery({ worker }: Invocation, delivery: Delivery): Promise
   }
 }
 
-/** No envelope, hence nobody to answer: parked with the reason. */
-async function refuse(invocation: Invocation, delivery: Delivery, fault: Fault): Promise<Settled> {
+/** No envelope, hence nobody to answer but a task that waits by its token: parked with the reason. */
+async function refuse(
+  invocation: Invocation,
+  delivery: Delivery,
+  refused: Omit<Extract<Read, { kind: "refused" }>, "kind">,
+): Promise<Settled> {
   const { messageId, lane } = delivery;
+  const { fault } = refused;
   invocation.worker.world.telemetry.note({ kind: "refused", messageId, lane, field: fault.field });
+  await refuseTask(invocation, delivery, refused, fault);
   return settleUnclaimed(invocation, delivery, { kind: "park", reason: "not_an_envelope", detail: faultText(fault) });
 }
 
@@ -120,7 +126,7 @@ async function refuse(invocation: Invocation, delivery: Delivery, fault: Fault):
  * spent on other things too: the message waits until it is a dead letter, and is parked from there.
  */
 async function leaveToOthers(invocation: Invocation, delivery: Delivery, fault: Fault): Promise<Settled> {
-  if (delivery.isDead === true) return refuse(invocation, delivery, fault);
+  if (delivery.isDead === true) return refuse(invocation, delivery, { fault });
   const { messageId, lane } = delivery;
   invocation.worker.world.telemetry.note({ kind: "refused", messageId, lane, field: fault.field });
   const delayS = strangerDelayS(hidingFacts(invocation, delivery));

@@ -9,20 +9,22 @@ import type { Invocation } from "./invocation.ts";
 import { invalidEnvelope } from "./replies.ts";
 
 /**
- * Fails the task that waits by the token of a message which is about to be parked. The reply under its jobId is not the
- * answer to what it asked, and no other will ever come. It is told once: a parked message has an operator who sees it.
+ * Fails the task that waits by the token of a message which is about to be parked. The reply under its jobId, if it names
+ * a job, is not the answer to what it asked, and no other will ever come. It is told once: a parked message has an operator
+ * who sees it.
  */
 export async function refuseTask(
   invocation: Invocation,
   delivery: Delivery,
-  { jobId, replyTo }: { readonly jobId: string; readonly replyTo?: ReplyTo },
+  { jobId, replyTo }: { readonly jobId?: string; readonly replyTo?: ReplyTo },
   fault: Fault,
 ): Promise<void> {
   const { worker } = invocation;
   if (replyTo?.kind !== "taskToken" || !isAllowed(replyTo, worker.config.replies.allow)) return;
   const { announcer, telemetry } = worker.world;
-  const tags = { jobId, messageId: delivery.messageId, lane: delivery.lane };
-  const reply = replyText(invalidEnvelope(worker, delivery, jobId, fault));
+  const { messageId, lane } = delivery;
+  const tags = { ...(jobId === undefined ? {} : { jobId }), messageId, lane };
+  const reply = replyText(invalidEnvelope(worker, delivery, jobId ?? "", fault));
   try {
     const how = await lastTry(invocation, () => announcer.announce(replyTo, reply));
     telemetry.note({ ...tags, kind: "announced", by: replyTo.kind, how });

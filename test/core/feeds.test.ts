@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { encode } from "../../lib/core/envelope.ts";
 import type { Envelope, Read } from "../../lib/core/envelope.ts";
 import { layersMax, readBody, readObject } from "../../lib/core/feeds.ts";
+import type { ReplyTo } from "../../lib/core/reply-to.ts";
 import { a } from "../a.ts";
 import { arbitraryEnvelope } from "../arbitrary.ts";
 import bodies from "../feeds/bodies.json" with { type: "json" };
@@ -23,15 +24,19 @@ const sample = a.envelope({
 });
 const envelope = (facts: Partial<Envelope> = {}): Read => ({ kind: "envelope", envelope: { ...sample, ...facts } });
 const pointer = (bucket: string, key: string): Read => ({ kind: "pointer", bucket, key });
-const refused = (field: string, what: string): Read => ({
+const refused = (field: string, what: string, replyTo?: ReplyTo): Read => ({
   kind: "refused",
   fault: { field, message: `${field} ${what}` },
+  ...(replyTo === undefined ? {} : { replyTo }),
 });
 
-const none = refused(
-  "body",
-  "holds no envelope, not within 4 layers either; send an object with jobId, model, op and params",
-);
+const noneFor = (replyTo?: ReplyTo) =>
+  refused(
+    "body",
+    "holds no envelope, not within 4 layers either; send an object with jobId, model, op and params",
+    replyTo,
+  );
+const none = noneFor();
 const notJson = "is not JSON, or only the beginning of it; API Gateway must send $util.urlEncode($input.body)";
 const schedule = refused("detail", "is empty in a schedule's own event; give the schedule the envelope as its input");
 const nowhere = refused(
@@ -264,6 +269,9 @@ describe("wrappings", () => {
 describe("a task token beside the envelope", () => {
   const real = "AAAAKgAAAAIAAAAAAAAAAXNeSpejfhLU";
   const waiting = (facts: object = {}) => ({ kind: "taskToken" as const, token: real, ...facts });
+  const several = (replyTo?: ReplyTo) =>
+    refused("body", "holds more than one envelope; send a message for each job", replyTo);
+  const beId = "be a string of 1 to 128 characters out of A-Z a-z 0-9 _ . : / = + ~ - (a number would lose digits)";
   const rows: [says: string, body: unknown, read: Read][] = [
     [
       "is known by its beginning under any key",
@@ -325,10 +333,57 @@ describe("a task token beside the envelope", () => {
       },
     ],
     [
-      "cannot wait for a pointer",
+      "cannot wait for a pointer, and hears that",
       { job: s3(s3Record("k")), token: real },
-      refused("body", "holds a task token beside a notification; send the envelope itself"),
+      refused("body", "holds a task token beside a notification; send the envelope itself", waiting()),
     ],
+    [
+      "nor as a field of a notification",
+      { ...s3(s3Record("k")), token: real },
+      refused("body", "holds a task token beside a notification; send the envelope itself", waiting()),
+    ],
+    [
+      "nor of one by way of EventBridge",
+      { ...JSON.parse(bodies.s3_via_eventbridge), token: real },
+      refused("body", "holds a task token beside a notification; send the envelope itself", waiting()),
+    ],
+    [
+      "hears of a jobId that names no job",
+      { job: { ...direct, jobId: "order (12)" }, token: real },
+      refused("jobId", `must ${beId}`, waiting()),
+    ],
+    [
+      "hears of one that is missing",
+      { job: { ...direct, jobId: undefined }, token: real },
+      refused("jobId", `is missing; it must ${beId}`, waiting()),
+    ],
+    [
+      "hears so as a replyTo too",
+      { ...direct, jobId: 17, replyTo: { taskToken: real } },
+      refused("jobId", `must ${beId}`, waiting()),
+    ],
+    [
+      "and among the fields",
+      { ...direct, jobId: 17, taskToken: real },
+      refused("taskToken", "is no field; did you mean replyTo.taskToken?", waiting()),
+    ],
+    ["hears that it stands beside two envelopes", { a: direct, b: direct, token: real }, several(waiting())],
+    [
+      "or in the first of them",
+      { a: { ...direct, replyTo: { taskToken: real } }, b: { ...direct, replyTo: { taskToken: "t-2" } } },
+      several(waiting()),
+    ],
+    [
+      "or in the second, though it has a fault",
+      { a: direct, b: { job: { jobId: "j" }, token: real } },
+      several(waiting()),
+    ],
+    ["and a third thing is looked at no more", { a: direct, b: direct, c: { token: real } }, several()],
+    ["hears that there is no envelope beside it", { prompt: "Say hello.", token: real }, noneFor(waiting())],
+    ["nor within", { input: { prompt: "Say hello.", token: real } }, noneFor(waiting())],
+    ["nor so deep", { a: { b: { c: { d: { job: direct, token: real } } } } }, noneFor(waiting())],
+    ["under another key than the envelope is none of its", { context: { token: real }, job: direct }, envelope()],
+    ["before it and after it", { job: direct, context: { token: real } }, envelope()],
   ];
   test.each(rows)("%s", (_says, body, expectedRead) => expect(read(body)).toEqual(expectedRead));
 });

@@ -40,6 +40,15 @@ const aStepService = (
     }),
   });
 
+const good = { model: "fast", op: "converse", params: { messages: [] } };
+
+/** As if SQS had moved what is in the queue to the dead letters. */
+function endDeadLetters({ world, worker }: Service): Promise<readonly string[]> {
+  const { clock, queue } = world;
+  const records = queue.receive().map((record) => deliveryOf(record, "bg", clock.nowMs()));
+  return passing(clock, processDeadLetters(worker, records, clock.nowMs() + 60_000));
+}
+
 /** Who was told what: the token, then the status or the code. */
 const heard = ({ world }: Service) =>
   world.announcer.sent.map(({ to, reply }) => {
@@ -94,9 +103,7 @@ describe("a task that waits by its token hears", () => {
   test("of a message that SQS gave up", async () => {
     const service = aStepService();
     service.send(by("t"));
-    const { clock, queue } = service.world;
-    const records = queue.receive().map((record) => deliveryOf(record, "bg", clock.nowMs()));
-    expect(await passing(clock, processDeadLetters(service.worker, records, clock.nowMs() + 60_000))).toEqual([]);
+    expect(await endDeadLetters(service)).toEqual([]);
     expect(heard(service)).toEqual([["t", "dead_lettered"]]);
   });
 
@@ -152,6 +159,30 @@ describe("a task that waits by its token hears", () => {
     expect(service.world.queue.parked).toMatchObject([{ reason: "invalid_envelope" }]);
   });
 
+  const unnamed: [says: string, body: JsonObject, field: string][] = [
+    ["a jobId that names no job", { envelope: { ...good, jobId: "order (12)" }, taskToken: "t" }, "jobId"],
+    ["a jobId that is missing", { envelope: good, taskToken: "t" }, "jobId"],
+    ["a second envelope", { a: { ...good, jobId: "a" }, b: { ...good, jobId: "b" }, taskToken: "t" }, "body"],
+    ["a jobId that is a number", { ...good, jobId: 17, ...by("t") }, "jobId"],
+  ];
+  test.each(unnamed)("of %s, before its message is parked", async (_says, body, field) => {
+    const service = aStepService();
+    service.world.queue.send(JSON.stringify(body));
+    expect(await service.invoke()).toEqual([]);
+    expect(heard(service)).toEqual([["t", "invalid_envelope"]]);
+    const [told] = service.world.announcer.sent;
+    expect(JSON.parse(told?.reply ?? "")).toMatchObject({ error: { message: expect.stringContaining(`${field} `) } });
+    expect(service.world.queue.parked).toMatchObject([{ reason: "not_an_envelope" }]);
+  });
+
+  test("the same of a dead letter, whose reader never came to it", async () => {
+    const service = aStepService();
+    service.world.queue.send(JSON.stringify({ envelope: good, taskToken: "t" }));
+    expect(await endDeadLetters(service)).toEqual([]);
+    expect(heard(service)).toEqual([["t", "invalid_envelope"]]);
+    expect(service.world.queue.parked).toMatchObject([{ reason: "not_an_envelope" }]);
+  });
+
   test("nothing of a damaged copy where the token is that of the good job, which will end it", async () => {
     const service = aStepService({ script: throttled });
     service.send(by("t"));
@@ -176,7 +207,7 @@ describe("a task that waits by its token hears", () => {
 
   test("nothing where the config allows no tokens", async () => {
     const service = aService({ config: silent });
-    for (const job of [{}, by("t", 20), { ...by("t", 20), modle: "fast" }]) {
+    for (const job of [{}, by("t", 20), { ...by("t", 20), modle: "fast" }, { ...by("t"), jobId: 17 }]) {
       service.send(job);
       expect(await service.invoke()).toEqual([]);
     }
