@@ -26,7 +26,7 @@ export const usDestinations: readonly string[] = ["us-east-1", "us-east-2", "us-
 type Place = TargetConfig & { readonly step: string };
 
 /**
- * The right to call exactly the configured targets. A model behind an inference profile may be called in every region
+ * The right to call exactly the configured targets, under the configured guardrails. A model behind an inference profile may be called in every region
  * that the profile routes to, but only by way of that profile.
  * https://docs.aws.amazon.com/bedrock/latest/userguide/geographic-cross-region-inference.html
  */
@@ -37,6 +37,7 @@ export function modelStatements(scope: Construct, config: Config): PolicyStateme
 
   const statements = [
     ...counting(scope, places),
+    ...guarding(config),
     ...[...Map.groupBy(indirect, ({ modelId }) => modelId)].flatMap(([modelId, callers]) =>
       indirectly(scope, named(modelId), callers),
     ),
@@ -55,6 +56,15 @@ function counting(scope: Construct, places: readonly Place[]): PolicyStatement[]
   return resources.length === 0
     ? []
     : [new PolicyStatement({ actions: ["bedrock:CountTokens"], resources: unique(resources) })];
+}
+
+/**
+ * The right to the guardrails that a request may name, which Bedrock asks for beside the right to the model; across
+ * regions for the guardrail's profile too. https://docs.aws.amazon.com/bedrock/latest/userguide/guardrail-profiles-permissions.html
+ */
+function guarding({ guardrails = [] }: Config): PolicyStatement[] {
+  if (guardrails.length === 0) return [];
+  return [new PolicyStatement({ actions: ["bedrock:ApplyGuardrail"], resources: unique(guardrails) })];
 }
 
 /** What is called under one id that is no foundation model's, and what Bedrock calls behind it. */

@@ -29,6 +29,8 @@ export interface ConfigInput {
      */
     readonly allow?: Partial<Config["replies"]["allow"]>;
   };
+  /** ARNs of the guardrails that jobs may name in their params; of one that is asked across regions its profile's too. Default: none. */
+  readonly guardrails?: readonly string[];
   /** Buckets that an envelope's `paramsRef` may name beside the stack's own, where a client puts big params. Default: none. */
   readonly paramsRef?: { readonly buckets: readonly string[] };
   /** Prompts and outputs in the log. Default false. */
@@ -175,6 +177,13 @@ const laneOf = (lane: Lane) =>
     })
     .prefault({});
 
+const guardrail = z
+  .string()
+  .regex(
+    /^arn:aws[a-z-]*:bedrock:[a-z0-9-]+:\d{12}:(?:guardrail\/[a-z0-9]+|guardrail-profile\/[a-z0-9-]+\.guardrail\.v[0-9:]+)$/,
+    "must be the ARN of a guardrail, like arn:aws:bedrock:us-west-2:123456789012:guardrail/gr1a2b3c4d5e, without a version, or of a guardrail profile",
+  );
+
 const bucket = z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be a bucket's bare name, like my-prompts");
 
 const queueUrl = z
@@ -214,6 +223,7 @@ const configSchema = z.strictObject({
         .prefault({}),
     })
     .prefault({}),
+  guardrails: z.array(guardrail).exactOptional(),
   paramsRef: z.strictObject({ buckets: z.array(bucket) }).default({ buckets: [] }),
   logPayloads: z.boolean().default(false),
 });

@@ -224,6 +224,16 @@ const refused: [says: string, input: unknown, problem: string][] = [
     },
     `lanes.${lane}.dailyBudgetUsd: can never be spent, for every price is 0; give the targets their prices, or remove it`,
   ]),
+  ...[
+    "gr1a2b3c4d5e",
+    "arn:aws:bedrock:us-west-2:123456789012:guardrail/*",
+    "arn:aws:bedrock:us-west-2:123456789012:guardrail/gr1a2b3c4d5e:1",
+    "arn:aws:bedrock:us-west-2::guardrail/gr1a2b3c4d5e",
+  ].map((guardrail): [string, unknown, string] => [
+    `a guardrail as ${guardrail}`,
+    { ...calm, guardrails: [guardrail] },
+    "guardrails.0: must be the ARN of a guardrail, like arn:aws:bedrock:us-west-2:123456789012:guardrail/gr1a2b3c4d5e, without a version, or of a guardrail profile",
+  ]),
   [
     "a bucket by its URL",
     { ...calm, paramsRef: { buckets: ["s3://in-box"] } },
@@ -352,6 +362,7 @@ const whole = {
       taskTokens: true,
     },
   },
+  guardrails: ["arn:aws:bedrock:us-west-2:123456789012:guardrail/gr1a2b3c4d5e"],
   paramsRef: { buckets: ["prompts"] },
   logPayloads: false,
 };
@@ -428,6 +439,17 @@ const accepted: [says: string, input: unknown][] = [
   [
     "an ARN of another partition",
     at({ modelId: "arn:aws-us-gov:bedrock:us-gov-west-1:123456789012:imported-model/a1", region: "us-gov-west-1" }),
+  ],
+  [
+    "a guardrail, and the profile by which it is asked in other regions",
+    {
+      ...calm,
+      guardrails: [
+        "arn:aws:bedrock:us-west-2:123456789012:guardrail/gr1a2b3c4d5e",
+        "arn:aws:bedrock:us-east-1:123456789012:guardrail-profile/us.guardrail.v1:0",
+        "arn:aws-us-gov:bedrock:us-gov-west-1:123456789012:guardrail-profile/us-gov.guardrail.v1:0",
+      ],
+    },
   ],
   ["the whole as a share", { ...calm, lanes: { bulk: { share: 1 } } }],
   ["two ways to one model", chained(["smart-text@us-east-1", { step: "smart-text", maxTokens: 100 }])],

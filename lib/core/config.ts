@@ -110,6 +110,8 @@ export interface Config {
       readonly taskTokens: boolean;
     };
   };
+  /** By their ARNs: who asks models may apply these. Absent: none. */
+  readonly guardrails?: readonly string[];
   /** Buckets, or `bucket/prefix/` where no more than that may be read. */
   readonly paramsRef: { readonly buckets: readonly string[] };
   readonly logPayloads: boolean;

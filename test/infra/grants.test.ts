@@ -46,6 +46,13 @@ describe("a grant gives what the client's verb does, and no more", () => {
     ],
   ])("%s", (grant, rights) => expect(granted([grant])).toEqual({ rights, found: [] }));
 
+  test("grantCallNow, with the guardrails of the config", () => {
+    const guardrail = "arn:aws:bedrock:us-west-2:123456789012:guardrail/gr1";
+    const { rights, found } = granted(["grantCallNow"], () => ({ config: config({ guardrails: [guardrail] }) }));
+    expect(rights.filter((right) => right.includes("Guardrail"))).toEqual([`ApplyGuardrail: "${guardrail}"`]);
+    expect(found).toEqual([]);
+  });
+
   const tableKey = `Decrypt DescribeKey Encrypt GenerateDataKey GenerateDataKeyWithoutPlaintext ReEncryptFrom ReEncryptTo: ${key}`;
   test.each<[grant: Granting, rights: string]>([
     ["grantSubmit", `Decrypt GenerateDataKey: ${key}`],

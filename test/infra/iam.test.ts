@@ -5,7 +5,7 @@ import { account, arnOf, covers, isAllowed, region, rightsIn } from "./iam.ts";
 import type { Call } from "./iam.ts";
 import { target, template } from "./synth.ts";
 
-/** With each kind of destination, of target and of bucket. */
+/** With each kind of destination, of target, of guardrail and of bucket. */
 const built = template({
   models: {
     m: {
@@ -15,6 +15,7 @@ const built = template({
       },
     },
   },
+  guardrails: [arnOf("bedrock", "guardrail/gr1"), arnOf("bedrock", "guardrail-profile/us.guardrail.v1:0")],
   paramsRef: { buckets: ["their-params"] },
   replies: {
     allow: {
@@ -89,11 +90,17 @@ const gettingParams = [
   ...calls("s3", "GetObject", "arn:aws:s3:::their-params/any/0.json"),
 ];
 
-/** A call through a profile is weighed for the profile, then for the model that it was routed to. */
+/**
+ * A call through a profile is weighed for the profile, then for the model that it was routed to; one under a guardrail for
+ * that too, and where it has a profile of its own, for this.
+ */
 const invoke = "InvokeModel InvokeModelWithResponseStream";
 const asking = [
   ...calls("bedrock", invoke, model("amazon.nova-pro-v1:0")),
   ...calls("bedrock", "CountTokens", model("amazon.nova-pro-v1:0")),
+  ...["guardrail/gr1", "guardrail-profile/us.guardrail.v1:0"].flatMap((what) =>
+    calls("bedrock", "ApplyGuardrail", arnOf("bedrock", what)),
+  ),
   ...calls("bedrock", invoke, profile),
   ...["us-east-1", "us-east-2", "us-west-2"].flatMap((where) =>
     calls("bedrock", invoke, model("amazon.nova-lite-v1:0", where), { "bedrock:InferenceProfileArn": profile }),
@@ -174,7 +181,7 @@ function strangers(arn: string): readonly string[] {
     arn.replace(account, "999999999999"),
     arn.replace(/:us-\w+-\d:/, ":eu-central-1:"),
     arn.replace(
-      /^((?:[^:]*:){5}(?:(?:table|log-group|event-bus|inference-profile|foundation-model)[/:])?[\w.-]+)/,
+      /^((?:[^:]*:){5}(?:(?:table|log-group|event-bus|inference-profile|foundation-model|guardrail|guardrail-profile)[/:])?[\w.-]+)/,
       "$1s",
     ),
   ];
