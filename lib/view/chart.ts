@@ -1,3 +1,5 @@
+import { huesOf } from "./hue.ts";
+import type { Hue } from "./hue.ts";
 import { markup } from "./markup.ts";
 import type { Markup } from "./markup.ts";
 import { grouped } from "./words.ts";
@@ -11,8 +13,8 @@ export interface Line {
   readonly label: string;
   /** In the order of time, at most one for each bucket. */
   readonly points: readonly Point[];
-  /** A limit that others are measured against. */
-  readonly isBound?: boolean;
+  /** A limit that others are measured against, or a high percentile beside a lower one: each is drawn in its own way. */
+  readonly as?: "bound" | "tail";
 }
 
 /** `stacked`: bars, of which the heights add up. Times are epoch ms. */
@@ -23,6 +25,8 @@ export interface Chart {
   readonly toMs: number;
   readonly bucketMs: number;
   readonly stacked?: boolean;
+  /** Whether the legend has a number beside each name, so that it says something without the colours. */
+  readonly numbered?: boolean;
   /** What stands there without any line. */
   readonly empty?: string;
 }
@@ -31,22 +35,35 @@ const [width, height] = [360, 132];
 const plot = { left: 40, right: 6, top: 10, bottom: 18 } as const;
 const across = width - plot.left - plot.right;
 const down = height - plot.top - plot.bottom;
-/** Colours that a theme has for lines. */
-export const seriesMax = 8;
+/** A line is broken where for longer than so many buckets nothing was measured: what was between is not known. */
+const gapMax = 6;
 
 export function chartMarkup(chart: Chart): Markup {
-  const { title, fromMs, toMs, stacked = false, empty = "nothing was measured yet" } = chart;
+  const { title, fromMs, toMs, stacked = false, numbered = false, empty = "nothing was measured yet" } = chart;
   const lines = chart.lines.filter(({ points }) => points.length > 0);
   if (lines.length === 0)
     return markup`<figure class="chart"><figcaption>${title}</figcaption><p class="note">${empty}</p></figure>`;
   const top = niceTop(stacked ? highestStack(lines) : highest(lines));
-  const said = lines.map(({ label, points }) => `${label} ${short(points.at(-1)?.value ?? 0)}`).join(", ");
+  const colours = huesOf(lines.map(({ label }) => label));
+  const drawn = lines.map((line, place): Drawn => ({ ...line, hue: colours[place] ?? "blue" }));
+  const inAll = stacked && numbered;
+  const numbers = drawn.map((line) => short(numberOf(line, inAll)));
+  const said = drawn.map(({ label }, place) => `${label} ${numbers[place]}`).join(", ");
   return markup`<figure class="chart"><figcaption>${title}</figcaption>
-<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}; last: ${said}">
+<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}; ${inAll ? "in all" : "last"}: ${said}">
 ${axes(top, fromMs, toMs)}
-${stacked ? bars(lines, chart, top) : lines.map((line, place) => drawn(line, place, chart, top))}
+${stacked ? bars(drawn, chart, top) : drawn.map((line) => path(line, chart, top))}
 </svg>
-<ul class="legend">${lines.map(({ label, isBound = false }, place) => markup`<li class="s${place % seriesMax}"><i${isBound && markup` class="bound"`}></i>${label}</li>`)}</ul></figure>`;
+<ul class="legend">${drawn.map(({ label, hue, as = "" }, place) => markup`<li class="h-${hue}"><i class="${stacked ? "area" : as}"></i>${label}${numbered && markup` <b>${numbers[place] ?? ""}</b>`}</li>`)}</ul></figure>`;
+}
+
+interface Drawn extends Line {
+  readonly hue: Hue;
+}
+
+/** All of its values, or the last. */
+function numberOf({ points }: Line, inAll: boolean): number {
+  return inAll ? points.reduce((all, { value }) => all + value, 0) : (points.at(-1)?.value ?? 0);
 }
 
 function axes(top: number, fromMs: number, toMs: number): Markup {
@@ -57,26 +74,37 @@ function axes(top: number, fromMs: number, toMs: number): Markup {
 <text x="${plot.left}" y="${height - 4}">${clockTime(fromMs)}</text><text class="end" x="${right}" y="${height - 4}">${clockTime(toMs)} UTC</text>`;
 }
 
-function drawn({ points, isBound = false }: Line, place: number, chart: Chart, top: number): Markup {
-  const at = points.map((point) => `${xOf(point.atMs + chart.bucketMs / 2, chart)} ${yOf(point.value, top)}`);
-  const [only, ...others] = at;
-  const colour = `s${place % seriesMax}`;
-  if (only !== undefined && others.length === 0) {
-    const [x = "0", y = "0"] = only.split(" ");
-    return markup`<circle class="${colour}" cx="${x}" cy="${y}" r="3"/>`;
-  }
-  return markup`<polyline class="${colour}${isBound ? " bound" : ""}" points="${at.join(" ")}"/>`;
+function path({ points, hue, as }: Drawn, chart: Chart, top: number): readonly Markup[] {
+  return unbroken(points, gapMax * chart.bucketMs).map((run) => {
+    const at = run.map((point) => [xOf(point.atMs + chart.bucketMs / 2, chart), yOf(point.value, top)] as const);
+    const [only, ...others] = at;
+    if (only !== undefined && others.length === 0)
+      return markup`<circle class="h-${hue}" cx="${only[0]}" cy="${only[1]}" r="2.5"/>`;
+    const how = as === undefined ? "" : ` ${as}`;
+    return markup`<polyline class="h-${hue}${how}" points="${at.map((pair) => pair.join(" ")).join(" ")}"/>`;
+  });
 }
 
-function bars(lines: readonly Line[], chart: Chart, top: number): readonly Markup[] {
+function unbroken(points: readonly Point[], gapMs: number): readonly (readonly Point[])[] {
+  const runs: Point[][] = [];
+  for (const point of points) {
+    const run = runs.at(-1);
+    const before = run?.at(-1);
+    if (run === undefined || before === undefined || point.atMs - before.atMs > gapMs) runs.push([point]);
+    else run.push(point);
+  }
+  return runs;
+}
+
+function bars(lines: readonly Drawn[], chart: Chart, top: number): readonly Markup[] {
   const piled = new Map<number, number>();
   const wide = Math.max(1.5, (across * chart.bucketMs) / Math.max(chart.bucketMs, chart.toMs - chart.fromMs) - 0.5);
-  return lines.flatMap(({ points }, place) =>
+  return lines.flatMap(({ points, hue }) =>
     points.map(({ atMs, value }) => {
       const below = piled.get(atMs) ?? 0;
       piled.set(atMs, below + value);
       const [y, foot] = [yOf(below + value, top), yOf(below, top)];
-      return markup`<rect class="s${place % seriesMax}" x="${xOf(atMs, chart)}" y="${y}" width="${round(wide)}" height="${round(foot - y)}"/>`;
+      return markup`<rect class="h-${hue}" x="${xOf(atMs, chart)}" y="${y}" width="${round(wide)}" height="${round(foot - y)}"/>`;
     }),
   );
 }

@@ -1,3 +1,5 @@
+import { hues } from "./hue.ts";
+import type { Hue } from "./hue.ts";
 import type { Doing } from "../core/why-open.ts";
 
 /** The colours of a theme, as `#rrggbb`; each text stands on its ground at 4.5 : 1 at least. */
@@ -13,8 +15,8 @@ export interface Palette {
   readonly full: string;
   /** Text and ground of a chip. */
   readonly chips: Readonly<Record<Doing | "plain" | "warn" | "bad", readonly [text: string, ground: string]>>;
-  /** Lines and areas of charts, in this order. */
-  readonly series: readonly string[];
+  /** Lines and areas of charts. */
+  readonly series: Readonly<Record<Hue, string>>;
 }
 
 export const light: Palette = {
@@ -40,7 +42,18 @@ export const light: Palette = {
     warn: ["#6b4700", "#fdeec7"],
     bad: ["#9a1c15", "#fde1df"],
   },
-  series: ["#2f74c0", "#c2570c", "#2b8a6b", "#7b4bb5", "#b3261e", "#8a6d00", "#4d5866", "#b03a7a"],
+  series: {
+    blue: "#2f74c0",
+    orange: "#d1600f",
+    teal: "#0e7c8a",
+    violet: "#7b4bb5",
+    pink: "#c0418a",
+    brown: "#7a4a21",
+    grey: "#65717f",
+    amber: "#b87a00",
+    green: "#2e9468",
+    red: "#b3261e",
+  },
 };
 
 export const dark: Palette = {
@@ -66,7 +79,18 @@ export const dark: Palette = {
     warn: ["#ffdf94", "#4a3500"],
     bad: ["#ffc9c4", "#5c1a16"],
   },
-  series: ["#5b9fe8", "#f0924e", "#4dbd98", "#b18be8", "#ff8a80", "#d9b63c", "#a3b1c2", "#ec82b6"],
+  series: {
+    blue: "#5b9fe8",
+    orange: "#f0924e",
+    teal: "#3fb6c6",
+    violet: "#b18be8",
+    pink: "#ec82b6",
+    brown: "#c0946a",
+    grey: "#a3b1c2",
+    amber: "#e6b93a",
+    green: "#4dbd8c",
+    red: "#e5484d",
+  },
 };
 
 function variables({ chips, series, ...colours }: Palette): string {
@@ -76,7 +100,7 @@ function variables({ chips, series, ...colours }: Palette): string {
       `--${name}-text:${text}`,
       `--${name}-ground:${ground}`,
     ]),
-    ...series.map((colour, place) => `--series${place}:${colour}`),
+    ...Object.entries(series).map(([hue, colour]) => `--${hue}:${colour}`),
   ].join(";");
 }
 
@@ -102,7 +126,7 @@ function chipRules(): string {
       .filter((name) => name !== "plain")
       .map((name) => rule(`.chip.${name}`, name)),
     ...Object.keys(light.chips).map((name) => `.sluice .p-${name}{fill:var(--${name}-text)}`),
-    ...light.series.map((_, place) => `.sluice .s${place}{--series:var(--series${place})}`),
+    ...hues.map((hue) => `.sluice .h-${hue}{--series:var(--${hue})}`),
   ].join("\n");
 }
 
@@ -156,10 +180,15 @@ const shape = `.sluice{background:var(--ground);color:var(--text);font:14px/1.45
 .sluice .grid{stroke:var(--edge);fill:none}
 .sluice polyline{fill:none;stroke:var(--series);stroke-width:1.8;stroke-linejoin:round}
 .sluice polyline.bound{stroke-dasharray:5 4;stroke-width:1.3}
+.sluice polyline.tail{stroke-dasharray:.1 4.2;stroke-width:2.4;stroke-linecap:round}
 .sluice circle,.sluice .chart rect{fill:var(--series)}
+.sluice .chart rect{stroke:var(--card);stroke-width:.6}
 .sluice .legend{list-style:none;display:flex;flex-wrap:wrap;gap:2px 14px;margin:4px 0 0;padding:0;font-size:12.5px;color:var(--faint)}
 .sluice .legend i{display:inline-block;width:12px;height:0;border-top:3px solid var(--series);vertical-align:middle;margin-right:5px}
 .sluice .legend i.bound{border-top-style:dashed;border-top-width:2px}
+.sluice .legend i.tail{border-top-style:dotted}
+.sluice .legend i.area{width:10px;height:10px;border:0;border-radius:2px;background:var(--series);vertical-align:-1px}
+.sluice .legend b{color:var(--text);font-weight:600;font-variant-numeric:tabular-nums}
 .sluice svg.phases{display:block;width:100%;height:22px;border-radius:4px;margin:8px 0}
 .sluice .legend.phases{gap:6px 14px}
 .sluice .life{list-style:none;margin:14px 0;padding:0}

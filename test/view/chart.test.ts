@@ -19,10 +19,34 @@ describe("a chart", () => {
     expect(html.match(/<polyline/g)).toHaveLength(2);
   });
 
-  test("draws a bound as one", () =>
-    expect(draw([{ ...line("limit", 5, 5), isBound: true }])).toContain('class="s0 bound"'));
+  test.each(["bound", "tail"] as const)("draws a %s as one, in its legend too", (as) => {
+    const html = draw([{ ...line("limit", 5, 5), as }]);
+    expect(html).toContain(`<polyline class="h-grey ${as}"`);
+    expect(html).toContain(`<i class="${as}">`);
+  });
 
-  test("shows a single value as a point", () => expect(draw([line("once", 3)])).toMatch(/<circle class="s0"/));
+  test("shows a single value as a point", () => expect(draw([line("once", 3)])).toMatch(/<circle class="h-blue"/));
+
+  test("draws no line through a time of which nothing is known", () => {
+    const points = [0, 1, 2, 30, 31, 60].map((place) => ({ atMs: t0 + place * 1_000, value: 1 }));
+    const html = draw([{ label: "once in a while", points }], { toMs: t0 + 60_000 });
+    expect([html.match(/<polyline/g)?.length, html.match(/<circle/g)?.length]).toEqual([2, 1]);
+  });
+
+  test("has the same colour for an outcome whatever stands beside it", () => {
+    const colourOf = (html: string) => /<rect class="(h-\w+)"/.exec(html)?.[1];
+    const alone = colourOf(draw([line("succeeded", 1)], { stacked: true }));
+    expect(draw([line("cancelled", 1), line("succeeded", 1)], { stacked: true })).toContain(`<li class="${alone}"`);
+    expect(alone).toBe("h-green");
+  });
+
+  test("says beside each name, if it is to, the last of a line, and of what is stacked how much it is in all", () => {
+    const lines = [line("answered", 3, 5), line("throttled", 1)];
+    expect(seen(draw(lines, { numbered: true }))).toMatch(/UTC answered 5 throttled 1 $/);
+    const html = draw(lines, { numbered: true, stacked: true });
+    expect(html).toContain('aria-label="Leases; in all: answered 8, throttled 1"');
+    expect(seen(html)).toMatch(/UTC answered 8 throttled 1 $/);
+  });
 
   test("without any value says so", () => {
     expect(seen(draw([line("none")]))).toContain("nothing was measured yet");
@@ -31,8 +55,10 @@ describe("a chart", () => {
 
   test("piles up what is stacked, and is as high as the highest pile", () => {
     const html = draw([line("answered", 3, 5), line("throttled", 1, 3)], { stacked: true });
-    const bars = [...html.matchAll(/<rect class="s(\d)" x="([\d.]+)" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"/g)];
-    expect(bars.map(([, series]) => series)).toEqual(["0", "0", "1", "1"]);
+    const bars = [
+      ...html.matchAll(/<rect class="h-(\w+)" x="([\d.]+)" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"/g),
+    ];
+    expect(bars.map(([, series]) => series)).toEqual(["green", "green", "amber", "amber"]);
     const [, second, , fourth] = bars;
     expect(Number(fourth?.[3]) + Number(fourth?.[4])).toBeCloseTo(Number(second?.[3]), 1);
     expect(seen(html)).toMatch(/^ Leases 10 5 0/);
@@ -46,15 +72,11 @@ describe("a chart", () => {
         { atMs: t0 + 60_000, value: 1 },
       ],
     };
-    const [, points = ""] = /points="([^"]*)"/.exec(draw([early])) ?? [];
-    const xs = points
-      .split(" ")
-      .filter((_, place) => place % 2 === 0)
-      .map(Number);
+    const xs = [...draw([early]).matchAll(/cx="([\d.]+)"/g)].map(([, x]) => Number(x));
     expect(xs).toEqual([40, 354]);
   });
 
-  test("stays text", () => expect(draw([line("<b>", 1, 2)], { title: "<i>" })).not.toMatch(/<b>|<i>[^<]/));
+  test("stays text", () => expect(draw([line("<u>", 1, 2)], { title: "<i>" })).not.toMatch(/<u>|<i>[^<]/));
 });
 
 test.each([

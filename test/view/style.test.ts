@@ -38,8 +38,11 @@ describe.each([
   test("a bar is told from its trough, and a line of a chart from its ground", () => {
     expect(contrast(fill, trough)).toBeGreaterThanOrEqual(3);
     expect(contrast(full, trough)).toBeGreaterThanOrEqual(3);
-    for (const line of series) expect(contrast(line, card)).toBeGreaterThanOrEqual(3);
+    for (const line of Object.values(series)) expect(contrast(line, card)).toBeGreaterThanOrEqual(3);
   });
+
+  test("what went well is told from what failed by its brightness too", () =>
+    expect(contrast(series.green, series.red)).toBeGreaterThanOrEqual(1.5));
 });
 
 test("the theme is the reader's, or the one that was chosen", () => {

@@ -26,7 +26,8 @@ export function chartsSection(measured: Measured, config: Config, nowMs: number)
   const frame = frameOf(measured.sinceMs(), nowMs);
   const ask = (name: MetricName, by: readonly string[], statistic: Statistic) =>
     measured.series({ name, by, statistic, ...frame });
-  const chart = (facts: Pick<Chart, "title" | "lines" | "stacked" | "empty">) => chartMarkup({ ...frame, ...facts });
+  const chart = (facts: Pick<Chart, "title" | "lines" | "stacked" | "empty">) =>
+    chartMarkup({ ...frame, numbered: true, ...facts });
 
   const targets = targetsOf(config).flatMap(({ step, model, name: target }) => {
     const points = (name: MetricName, statistic: Statistic) =>
@@ -37,15 +38,15 @@ export function chartsSection(measured: Measured, config: Config, nowMs: number)
     if (inUse.length === 0) return [];
     const lines: Line[] = [
       { label: "in use, most", points: inUse },
-      { label: "limit", points: points("LeaseLimit", "min"), isBound: true },
+      { label: "limit", points: points("LeaseLimit", "min"), as: "bound" },
     ];
     return [chart({ title: `Leases of ${step}`, lines })];
   });
   const latency = (["p50", "p95"] as const).flatMap((statistic) =>
-    ask("ProviderMs", ["lane"], statistic).map(({ dimensions, points }) => ({
-      label: `${dimensions["lane"]} ${statistic}`,
-      points,
-    })),
+    ask("ProviderMs", ["lane"], statistic).map(({ dimensions, points }): Line => {
+      const label = `${dimensions["lane"]} ${statistic}`;
+      return statistic === "p95" ? { label, points, as: "tail" } : { label, points };
+    }),
   );
   const outcomes = summedBy(ask("Attempts", ["lane", "model", "target", "outcome"], "sum"), "outcome");
   const ends = (["JobsSucceeded", "JobsFailed", "JobsExpired", "JobsCancelled"] as const).flatMap((name) => {
@@ -59,7 +60,7 @@ ${chart({ title: "Attempts by outcome", lines: outcomes, stacked: true })}
 ${chart({ title: "Replies", lines: ends, stacked: true })}</div></section>`;
 }
 
-/** Lines of which each adds up all series that have the same word there; by the alphabet, so that colours stay. */
+/** Lines of which each adds up all series that have the same word there; by the alphabet, so that their order stays. */
 function summedBy(series: ReturnType<Measured["series"]>, dimension: string): readonly Line[] {
   const groups = Map.groupBy(series, ({ dimensions }) => dimensions[dimension] ?? "");
   const named = [...groups].toSorted(([a], [b]) => a.localeCompare(b));
