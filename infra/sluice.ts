@@ -251,7 +251,7 @@ export class Sluice extends Construct {
   private grantReading(fn: LiveFunction): void {
     grantSendingKey(fn.role, this.key);
     const { bucket, bucketId } = this.replies;
-    const asked = this.config.paramsRef.buckets;
+    const { buckets: asked, keys = [] } = this.config.paramsRef;
     const arns = asked.map((name) => `arn:${Aws.PARTITION}:s3:::${name}`);
     fn.allow(["s3:GetObject"], bucket.arnForObjects(`${paramsPrefix}*`), ...arns.map((arn) => `${arn}/*`));
     // Without ListBucket S3 answers a missing key with AccessDenied, which would look like trouble of ours, for ever.
@@ -263,6 +263,8 @@ export class Sluice extends Construct {
       }),
     );
     if (arns.length > 0) fn.allow(["s3:ListBucket"], ...arns);
+    // S3 decrypts for whoever gets, by his own right.
+    if (keys.length > 0) fn.allow(["kms:Decrypt"], ...keys);
     const theirs = asked.map((name) => `arn:<AWS::Partition>:s3:::${name}/*`);
     acknowledgeKeys(fn.role, `<${bucketId}.Arn>/${paramsPrefix}*`, ...theirs);
   }

@@ -31,8 +31,11 @@ export interface ConfigInput {
   };
   /** ARNs of the guardrails that jobs may name in their params; of one that is asked across regions its profile's too. Default: none. */
   readonly guardrails?: readonly string[];
-  /** Buckets that an envelope's `paramsRef` may name beside the stack's own, where a client puts big params. Default: none. */
-  readonly paramsRef?: { readonly buckets: readonly string[] };
+  /**
+   * Buckets that an envelope's `paramsRef` may name beside the stack's own, where a client puts big params, and the keys of
+   * your own under which they are. Default: none.
+   */
+  readonly paramsRef?: Config["paramsRef"];
   /** Prompts and outputs in the log. Default false. */
   readonly logPayloads?: boolean;
 }
@@ -186,6 +189,13 @@ const guardrail = z
 
 const bucket = z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be a bucket's bare name, like my-prompts");
 
+const keyArn = z
+  .string()
+  .regex(
+    /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]+$/,
+    "must be the ARN of a key, like arn:aws:kms:us-west-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab; no alias",
+  );
+
 const queueUrl = z
   .string()
   .refine(
@@ -224,7 +234,9 @@ const configSchema = z.strictObject({
     })
     .prefault({}),
   guardrails: z.array(guardrail).exactOptional(),
-  paramsRef: z.strictObject({ buckets: z.array(bucket) }).default({ buckets: [] }),
+  paramsRef: z
+    .strictObject({ buckets: z.array(bucket), keys: z.array(keyArn).exactOptional() })
+    .default({ buckets: [] }),
   logPayloads: z.boolean().default(false),
 });
 

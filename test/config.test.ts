@@ -239,6 +239,15 @@ const refused: [says: string, input: unknown, problem: string][] = [
     { ...calm, paramsRef: { buckets: ["s3://in-box"] } },
     "paramsRef.buckets.0: must be a bucket's bare name, like my-prompts",
   ],
+  ...[
+    "alias/their-params",
+    "arn:aws:kms:us-west-2:123456789012:alias/their-params",
+    "arn:aws:kms:us-west-2:123456789012:key/*",
+  ].map((key): [string, unknown, string] => [
+    `a bucket's key as ${key}`,
+    { ...calm, paramsRef: { buckets: ["in-box"], keys: [key] } },
+    "paramsRef.keys.0: must be the ARN of a key, like arn:aws:kms:us-west-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab; no alias",
+  ]),
   ...["arn:aws:sqs:us-west-2:123456789012:done", "https://sqs.us-west-2.amazonaws.com/123456789012/done.fifo"].map(
     (url): [string, unknown, string] => [
       `a queue for announcements as ${url}`,
@@ -363,7 +372,10 @@ const whole = {
     },
   },
   guardrails: ["arn:aws:bedrock:us-west-2:123456789012:guardrail/gr1a2b3c4d5e"],
-  paramsRef: { buckets: ["prompts"] },
+  paramsRef: {
+    buckets: ["prompts"],
+    keys: ["arn:aws:kms:us-west-2:123456789012:key/mrk-1234abcd12ab34cd56ef1234567890ab"],
+  },
   logPayloads: false,
 };
 

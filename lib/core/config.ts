@@ -113,7 +113,11 @@ export interface Config {
   /** By their ARNs: who asks models may apply these. Absent: none. */
   readonly guardrails?: readonly string[];
   /** Buckets, or `bucket/prefix/` where no more than that may be read. */
-  readonly paramsRef: { readonly buckets: readonly string[] };
+  readonly paramsRef: {
+    readonly buckets: readonly string[];
+    /** ARNs of the keys that encrypt what lies there: whoever reads it may decrypt by them. Only the stack's rights need it. */
+    readonly keys?: readonly string[];
+  };
   readonly logPayloads: boolean;
 }
 

@@ -75,6 +75,10 @@ const rows: readonly [when: string, config: unknown, remedy?: string][] = [
   ["A fallback that is no step.", chained([7])],
   ["A guardrail by its id alone, or with its version.", { models, guardrails: ["gr1a2b3c4d5e"] }],
   ["A bucket by more than its name.", { models, paramsRef: { buckets: ["s3://prompts"] } }],
+  [
+    "A key by its alias: rights are given to keys alone.",
+    { models, paramsRef: { buckets: ["prompts"], keys: ["alias/prompts"] } },
+  ],
   ["A queue of another kind, or by another name.", allowing({ sqs: ["replies.fifo"] })],
   ["An event bus that EventBridge could not know.", allowing({ eventBuses: ["my bus"] })],
   ["A topic of another kind, or by another name.", allowing({ sns: ["replies"] })],

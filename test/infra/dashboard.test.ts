@@ -102,8 +102,8 @@ describe("the dashboard", () => {
 
   test("has no graph of dead letters where they are all somebody else's", () => {
     const theirs = stack();
-    const queue = Queue.fromQueueArn(theirs, "Jobs", "arn:aws:sqs:us-west-2:123456789012:jobs");
-    const queues = Object.fromEntries(lanes.map((lane) => [lane, queue]));
+    const queueOf = (lane: string) => Queue.fromQueueArn(theirs, lane, `arn:aws:sqs:us-west-2:123456789012:${lane}`);
+    const queues = Object.fromEntries(lanes.map((lane) => [lane, queueOf(lane)]));
     expect(new Sluice(theirs, "Llm", { config: config(), entryOf: smallEntry, queues }).dashboard).toBeDefined();
     const built = Template.fromStack(theirs);
     expect(titled(three, "Dead letters").type).toBe("metric");

@@ -5,7 +5,7 @@ import { account, arnOf, covers, isAllowed, region, rightsIn } from "./iam.ts";
 import type { Call } from "./iam.ts";
 import { target, template } from "./synth.ts";
 
-/** With each kind of destination, of target, of guardrail and of bucket. */
+/** With each kind of destination, of target, of guardrail, and a bucket under a key. */
 const built = template({
   models: {
     m: {
@@ -16,7 +16,7 @@ const built = template({
     },
   },
   guardrails: [arnOf("bedrock", "guardrail/gr1"), arnOf("bedrock", "guardrail-profile/us.guardrail.v1:0")],
-  paramsRef: { buckets: ["their-params"] },
+  paramsRef: { buckets: ["their-params"], keys: [arnOf("kms", "key/their-key")] },
   replies: {
     allow: {
       sqs: [`https://sqs.${region}.amazonaws.com/${account}/done`],
@@ -85,7 +85,9 @@ const announcing = [
   ...calls("sns", "Publish", arnOf("sns", "done")),
   ...calls("states", "SendTaskSuccess SendTaskFailure", "*"),
 ];
+/** S3 decrypts in the name of whoever gets. */
 const gettingParams = [
+  ...calls("kms", "Decrypt", arnOf("kms", "key/their-key")),
   ...calls("s3", "GetObject", `${bucket}/params/0.json`),
   ...calls("s3", "GetObject", "arn:aws:s3:::their-params/any/0.json"),
 ];
@@ -181,7 +183,7 @@ function strangers(arn: string): readonly string[] {
     arn.replace(account, "999999999999"),
     arn.replace(/:us-\w+-\d:/, ":eu-central-1:"),
     arn.replace(
-      /^((?:[^:]*:){5}(?:(?:table|log-group|event-bus|inference-profile|foundation-model|guardrail|guardrail-profile)[/:])?[\w.-]+)/,
+      /^((?:[^:]*:){5}(?:(?:table|log-group|event-bus|inference-profile|foundation-model|guardrail|guardrail-profile|key)[/:])?[\w.-]+)/,
       "$1s",
     ),
   ];
