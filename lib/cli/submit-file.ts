@@ -101,7 +101,7 @@ async function* untilStopped(lines: AsyncIterable<JobLine>, signal: AbortSignal)
 /** What the table knows already is not sent again: answered jobs are told, open ones are waited for. */
 async function sendBlock(block: readonly Job[], sender: Sender): Promise<void> {
   const { client, jobs, sums, hearing } = sender;
-  const fresh = block.filter((job) => isFresh(job, sender));
+  const fresh = takeFirst(block, sender);
   const rows = new Map((await jobs.readMany(fresh.map(({ jobId }) => jobId))).map((row) => [row.jobId, row]));
   const unknown: Job[] = [];
   for (const job of fresh) {
@@ -121,19 +121,22 @@ async function sendBlock(block: readonly Job[], sender: Sender): Promise<void> {
   hearing.progress();
 }
 
-/** Whether this line is the first of its job in the file; another content under the same id is refused here. */
-function isFresh(job: Job, { bucket, sums, hearing }: Sender): boolean {
-  const hash = hashOf(job, bucket);
-  const known = sums.hashes.get(job.jobId);
-  if (known === undefined) {
-    sums.hashes.set(job.jobId, hash);
-    return true;
+/** Takes of each job its first line in the file, and counts the others; another content under the same id is refused. */
+function takeFirst(block: readonly Job[], { bucket, sums, hearing }: Sender): readonly Job[] {
+  const first: Job[] = [];
+  for (const job of block) {
+    const hash = hashOf(job, bucket);
+    const known = sums.hashes.get(job.jobId);
+    if (known === undefined) {
+      sums.hashes.set(job.jobId, hash);
+      first.push(job);
+    } else if (known === hash) sums.copies += 1;
+    else {
+      sums.linesRefused += 1;
+      hearing.refused(`${job.jobId} is in the file twice, with other content; give it another jobId`);
+    }
   }
-  if (known !== hash) {
-    sums.linesRefused += 1;
-    hearing.refused(`${job.jobId} is in the file twice, with other content; give it another jobId`);
-  } else sums.copies += 1;
-  return false;
+  return first;
 }
 
 /** As a worker will hash it. A job with a fault has none, and is told of when it is sent. */
@@ -169,7 +172,7 @@ async function hear(sent: AbortSignal, sender: Sender): Promise<void> {
   let oldestNext = false;
   while (!signal.aborted && (!sent.aborted || sums.open > 0)) {
     if (left.length === 0) left = sums.openIds();
-    const asked = oldestNext ? sums.openIds().slice(0, blockSize) : left.splice(0, blockSize);
+    const asked = oldestNext ? sums.oldestIds(blockSize) : left.splice(0, blockSize);
     const before = sums.open;
     for (const row of await jobs.readMany(asked.filter((jobId) => sums.isOpen(jobId))))
       await hearRow(row, sender, false);

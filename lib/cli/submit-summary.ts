@@ -17,13 +17,12 @@ const barColumns = 20;
 const barFromColumns = 100;
 
 /** One line; on a narrow terminal its end is cut, so that what matters most stands first. */
-export function progressText(sums: Sums, waits: boolean, nowMs: number, columns: number): string {
+export function progressText(sums: Sums, waits: boolean, columns: number): string {
   const { jobs, notSent, failed, expired, cancelled } = sums.counts;
-  const { open, running } = sums;
+  const { open, running, rate } = sums;
   const all = jobs - notSent;
   if (!waits) return `${thousands(sums.sentCount)} sent`;
   const bad = failed + expired + cancelled + notSent;
-  const rate = sums.rateAt(nowMs);
   const said = [
     `${thousands(all - open)} of ${thousands(all)} done`,
     ...(bad > 0 ? [`${thousands(bad)} failed`] : []),

@@ -92,7 +92,8 @@ async function submit(cli: Cli, file: string, options: SubmitOptions): Promise<n
     },
     progress() {
       if (waits) quiet(sums.open);
-      cli.screen.status(progressText(sums, waits, cli.nowMs(), cli.columns));
+      sums.sample(cli.nowMs());
+      cli.screen.status(progressText(sums, waits, cli.columns));
     },
   };
   const sender = { ...sides(deployment), sums, hearing, signal };

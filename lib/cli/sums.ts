@@ -65,6 +65,11 @@ export class Sums {
     return [...this.#tally.open];
   }
 
+  /** Of the open ones so many at most, the oldest first. */
+  oldestIds(count: number): readonly string[] {
+    return this.#tally.openFirst(count);
+  }
+
   isOpen(jobId: string): boolean {
     return this.#tally.isOpen(jobId);
   }
@@ -90,15 +95,18 @@ export class Sums {
     return this.#tally.unsuccessful;
   }
 
-  /** Replies a second over the last half minute; undefined: nothing is known yet. */
-  rateAt(nowMs: number): number | undefined {
+  /** Notes how far it is, for the rate. */
+  sample(nowMs: number): void {
     const { jobs, notSent } = this.counts;
-    const done = jobs - notSent - this.open - this.answeredBefore;
-    this.#done.push({ atMs: nowMs, done });
+    this.#done.push({ atMs: nowMs, done: jobs - notSent - this.open - this.answeredBefore });
     while ((this.#done[0]?.atMs ?? nowMs) < nowMs - rateMs) this.#done.shift();
-    const first = this.#done[0];
-    if (first === undefined || nowMs - first.atMs < 1_000) return undefined;
-    return ((done - first.done) * 1_000) / (nowMs - first.atMs);
+  }
+
+  /** Replies a second over the last half minute of samples; undefined: nothing is known yet. */
+  get rate(): number | undefined {
+    const [first, last] = [this.#done[0], this.#done.at(-1)];
+    if (first === undefined || last === undefined || last.atMs - first.atMs < 1_000) return undefined;
+    return ((last.done - first.done) * 1_000) / (last.atMs - first.atMs);
   }
 
   /** From the queue to the reply, of those that succeeded. */

@@ -84,6 +84,16 @@ export class Tally {
     return [...this.#open];
   }
 
+  /** Of those that are open so many at most, the first sent first. */
+  openFirst(count: number): readonly string[] {
+    const first: string[] = [];
+    for (const jobId of this.#open) {
+      if (first.length === count) break;
+      first.push(jobId);
+    }
+    return first;
+  }
+
   get counts(): Counts {
     const notSent = this.#notSent.size;
     return { jobs: this.#all.size + notSent, ...this.#by, unanswered: this.#open.size + notSent, notSent };

@@ -37,6 +37,14 @@ describe("a job that could not be sent", () => {
   });
 });
 
+test("the first that were sent can be asked for alone, without those that were answered", () => {
+  const tally = new Tally();
+  for (const name of ["a", "b", "c", "d"]) tally.sent(name);
+  tally.take(failed("b"));
+  expect(tally.openFirst(2)).toEqual(["a", "c"]);
+  expect(tally.openFirst(9)).toEqual(["a", "c", "d"]);
+});
+
 test("the first twenty jobs that did not succeed are named, with code and message", () => {
   const tally = new Tally();
   const names = Array.from({ length: 25 }, (_, place) => `job-${place}`);
