@@ -13,6 +13,7 @@ import { checkModels } from "./check-models.ts";
 import { checkQueues, checkTables } from "./check-stores.ts";
 import type { Cli, Deployment } from "./cli.ts";
 import { explain } from "./explain.ts";
+import type { Explained } from "./explain.ts";
 import { checked, ok, problem, problemsOr, unknown } from "./finding.ts";
 import type { Finding } from "./finding.ts";
 import { ending } from "./help.ts";
@@ -78,8 +79,8 @@ async function findingsOf(cli: Cli): Promise<readonly Finding[]> {
   cli.screen.status(`looking at ${name}`);
   const account = await checkAccount(clients.dynamo, outputOf(outputs, "jobTableName"));
   const found = [ok("deployment", name), ...account];
-  // Whoever is nobody to AWS sees nothing else.
-  if (account.some(({ kind, check }) => kind === "problem" && check === "credentials")) return found;
+  // Whoever is nobody to AWS, or does not reach it, sees nothing else.
+  if (account.some(({ kind, check }) => kind === "problem" && check !== "clock")) return found;
   const [config, inForce] = await checkConfig(cli, deployment);
   const rest = await Promise.all([
     checkTables(clients.dynamo, outputs),
@@ -105,12 +106,7 @@ async function checkAccount(dynamo: DynamoDBClient, TableName: string): Promise<
   );
   const credentials = await dynamo.send(new DescribeTableCommand({ TableName })).then(
     () => ok("credentials", "AWS knows them"),
-    (error: unknown) => {
-      const { what, remedy } = explain(error);
-      // Whoever is refused a right, or has the wrong table, is known.
-      const isKnown = /^not allowed|^a table/.test(what);
-      return isKnown ? ok("credentials", "AWS knows them") : problem("credentials", what, remedy);
-    },
+    (error: unknown) => accountFinding(explain(error)),
   );
   const offMs = date === undefined ? Number.NaN : Date.now() - Date.parse(date);
   if (Number.isNaN(offMs)) return [credentials, unknown("clock", "no answer told the time")];
@@ -121,6 +117,27 @@ async function checkAccount(dynamo: DynamoDBClient, TableName: string): Promise<
       ? problem("clock", off, "set the clock; pauses and ages are told wrongly")
       : ok("clock", "as AWS's"),
   ];
+}
+
+function accountFinding({ kind, what, remedy }: Explained): Finding {
+  switch (kind) {
+    // Whoever is refused a right, or has the wrong table, is known.
+    case "denied":
+    case "missing":
+      return ok("credentials", "AWS knows them");
+    case "credentials":
+    case "clock":
+      return problem("credentials", what, remedy);
+    case "region":
+      return problem("region", what, remedy);
+    case "unreachable":
+      return problem("network", what, remedy);
+    // An answer that says nothing of who asked.
+    case "throttled":
+    case "unwritten":
+    case "other":
+      return unknown("credentials", `${what}; ${remedy}`);
+  }
 }
 
 function isHttp(response: unknown): response is { readonly headers: Readonly<Record<string, string>> } {

@@ -2,11 +2,31 @@
 import { errorName } from "../core/error-name.ts";
 
 export interface Explained {
+  readonly kind: Trouble;
   readonly what: string;
   readonly remedy: string;
 }
 
+type Trouble =
+  /** AWS does not know who asks. */
+  | "credentials"
+  | "clock"
+  | "region"
+  /** It knows, and says no. */
+  | "denied"
+  | "missing"
+  | "unreachable"
+  | "unwritten"
+  | "throttled"
+  | "other";
+
 const textMax = 300;
+const clock: Explained = {
+  kind: "clock",
+  what: "AWS refuses the signature: this machine's clock is wrong",
+  remedy: "set the clock, and try again",
+};
+const whereElse = "check stack and region; npx sluice doctor says which";
 
 /** The first line that applies wins. What a person asked for wrongly (a Fault) says its own remedy. */
 export function explain(error: unknown): Explained {
@@ -14,47 +34,57 @@ export function explain(error: unknown): Explained {
   const text = error instanceof Error ? error.message.replaceAll(/\s+/g, " ").slice(0, textMax) : "";
   if (/Credentials.*Error|NoCredentials/.test(name) || text.includes("Could not load credentials"))
     return {
+      kind: "credentials",
       what: "no AWS credentials were found",
       remedy: "set AWS_PROFILE or --profile, after aws sso login if it is one of SSO",
     };
   if (/ExpiredToken|TokenRefresh|SSOToken/.test(name) || /token.*expired/i.test(text))
-    return { what: "the AWS credentials have expired", remedy: "log in again (aws sso login), or renew the keys" };
+    return {
+      kind: "credentials",
+      what: "the AWS credentials have expired",
+      remedy: "log in again (aws sso login), or renew the keys",
+    };
   if (/UnrecognizedClient|InvalidClientTokenId|InvalidAccessKeyId|SignatureDoesNotMatch|InvalidSignature/.test(name)) {
     return /expired|not yet current|skew/i.test(text)
-      ? { what: "AWS refuses the signature: this machine's clock is wrong", remedy: "set the clock, and try again" }
+      ? clock
       : {
+          kind: "credentials",
           what: "AWS does not know these credentials",
           remedy: "check AWS_PROFILE, the keys, and the account they are for",
         };
   }
-  if (/RequestTimeTooSkewed|RequestExpired/.test(name))
-    return { what: "AWS refuses the signature: this machine's clock is wrong", remedy: "set the clock, and try again" };
+  if (/RequestTimeTooSkewed|RequestExpired/.test(name)) return clock;
   if (/AccessDenied|NotAuthorized|Unauthorized/.test(name))
-    return { what: `not allowed: ${text}`, remedy: "have the right granted to whoever these credentials are" };
-  if (/Region is missing/.test(text)) return { what: "no region is known", remedy: "give --region, or set AWS_REGION" };
+    return {
+      kind: "denied",
+      what: `not allowed: ${text}`,
+      remedy: "have the right granted to whoever these credentials are",
+    };
+  if (/Region is missing/.test(text))
+    return { kind: "region", what: "no region is known", remedy: "give --region, or set AWS_REGION" };
   if (/NonExistentQueue|QueueDoesNotExist/.test(name))
-    return {
-      what: "a queue of the deployment is not there",
-      remedy: "check stack and region; npx sluice doctor says which",
-    };
+    return { kind: "missing", what: "a queue of the deployment is not there", remedy: whereElse };
   if (/ResourceNotFound|NoSuchBucket/.test(name))
-    return {
-      what: "a table or bucket of the deployment is not there",
-      remedy: "check stack and region; npx sluice doctor says which",
-    };
+    return { kind: "missing", what: "a table or bucket of the deployment is not there", remedy: whereElse };
   if (/ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|EAI_AGAIN|ETIMEDOUT|TimeoutError/.test(`${name} ${codeOf(error)} ${text}`))
     return {
+      kind: "unreachable",
       what: `nobody answers: ${text || name}`,
       remedy: "check the network, the region and --endpoint; a service on this machine may have to be started again",
     };
   if (/ENOSPC|EDQUOT|EFBIG|EROFS|\bEIO\b/.test(`${codeOf(error)} ${text}`))
     return {
+      kind: "unwritten",
       what: `what this tells cannot be written: ${text}`,
       remedy: "make room, or write elsewhere; what was done stands",
     };
   if (/Throttl|ProvisionedThroughputExceeded|TooManyRequests|SlowDown|RequestLimitExceeded/.test(name))
-    return { what: `AWS throttles (${name})`, remedy: "wait a moment, and try again" };
-  return { what: text === "" ? name : `${name}: ${text}`, remedy: "add --debug to see where, and look into the logs" };
+    return { kind: "throttled", what: `AWS throttles (${name})`, remedy: "wait a moment, and try again" };
+  return {
+    kind: "other",
+    what: text === "" ? name : `${name}: ${text}`,
+    remedy: "add --debug to see where, and look into the logs",
+  };
 }
 
 function codeOf(error: unknown): string {

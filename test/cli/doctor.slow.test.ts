@@ -337,7 +337,7 @@ describe("npx sluice doctor", { timeout: 120_000 }, () => {
       expect.objectContaining({ check: "credentials", says: "no AWS credentials were found" }),
     ]);
     expect((await doctor({ AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:9" })).problems).toEqual([
-      expect.objectContaining({ check: "credentials", says: expect.stringContaining("nobody answers") }),
+      expect.objectContaining({ check: "network", says: expect.stringContaining("nobody answers") }),
     ]);
     standIn.instead = { DescribeStacks: { status: 400, body: noStack } };
     expect((await doctor({}, "--stack", "Other")).problems).toEqual([
