@@ -5,7 +5,7 @@ import { createObjects } from "../aws/objects.ts";
 import type { ParkedMessage } from "../client/parked-queue.ts";
 import { createOutbox } from "../client/outbox.ts";
 import { rerun, RerunRefused } from "../client/rerun.ts";
-import type { RerunOutside } from "../client/rerun.ts";
+import type { Rerun, RerunOutside } from "../client/rerun.ts";
 import { Fault } from "../terminal/fault.ts";
 import { plain } from "../terminal/width.ts";
 import { counted, when } from "../terminal/words.ts";
@@ -81,7 +81,7 @@ export function addParked(program: Command, run: Run): void {
     .option("--rate <n>", "at most so many a second", wholeFrom1)
     .addHelpText(
       "after",
-      ending("{ jobs: [{ id, was, jobId, lane } or { id, refused }], dryRun }", [
+      ending("{ jobs: [{ id, kind: sent | refused | chosen, was, jobId, lane, refused }], dryRun }", [
         "parked rerun order-8812-summary",
         "parked rerun --reason dead_lettered --rate 5 --dry-run",
       ]),
@@ -162,14 +162,12 @@ function messageLines(cli: Cli, message: ParkedMessage, params: boolean): readon
   ];
 }
 
-/** What became of a message that was to run again. */
-interface Again {
-  readonly id: string;
-  readonly was?: string;
-  readonly jobId?: string;
-  readonly lane?: string;
-  readonly refused?: string;
-}
+/** What became of a message that was to run again; `chosen` is one that a dry run leaves as it is. */
+type Again = { readonly id: string } & (
+  | { readonly kind: "chosen"; readonly was?: string; readonly lane?: string }
+  | ({ readonly kind: "sent" } & Rerun)
+  | { readonly kind: "refused"; readonly was?: string; readonly refused: string }
+);
 
 async function rerunParked(cli: Cli, ids: readonly string[], options: RerunOptions): Promise<number> {
   needChoice("rerun", ids, options);
@@ -178,14 +176,15 @@ async function rerunParked(cli: Cli, ids: readonly string[], options: RerunOptio
   const outside = rerunOutside(deployment);
   const done: Again[] = [];
   const act = async ({ message, remove }: Walked) => {
-    const { id, jobId: was, lane } = message;
-    if (dryRun) done.push({ id, ...(was && { was }), ...(lane && { lane }) });
+    const { id, jobId, lane } = message;
+    const was = jobId === undefined ? {} : { was: jobId };
+    if (dryRun) done.push({ id, kind: "chosen", ...was, ...(lane && { lane }) });
     else {
       try {
-        done.push({ id, ...(await rerun(message, { ...outside, remove })) });
+        done.push({ id, kind: "sent", ...(await rerun(message, { ...outside, remove })) });
       } catch (error) {
         if (!(error instanceof RerunRefused)) throw error;
-        done.push({ id, ...(was && { was }), refused: `${error.field}: ${error.message}` });
+        done.push({ id, kind: "refused", ...was, refused: `${error.field}: ${error.message}` });
       }
       cli.screen.status(`${done.length} done`);
       if (rate !== undefined) await deployment.clock.sleep(1_000 / rate);
@@ -193,22 +192,18 @@ async function rerunParked(cli: Cli, ids: readonly string[], options: RerunOptio
     return true;
   };
   const end = await forEachParked(cli, { ids, reason, act, tell: (how) => tellRerun(cli, done, dryRun, how) });
-  const ok = done.every(({ refused }) => refused === undefined) && (ids.length === 0 || done.length > 0);
+  const ok = done.every(({ kind }) => kind !== "refused") && (ids.length === 0 || done.length > 0);
   return exitCodeOf(end, ok);
 }
 
 function tellRerun(cli: Cli, done: readonly Again[], dryRun: boolean, end: ToldEnd): void {
   if (cli.isJson) return cli.document({ jobs: done, dryRun });
-  const refused = done.filter((each) => each.refused !== undefined);
+  const refused = done.filter(({ kind }) => kind === "refused");
   const titles = [{ title: "message" }, { title: "job", gives: true }, { title: "now", gives: true }] as const;
   if (done.length > 0)
     cli.table(
       titles,
-      done.map((each) => [
-        each.id.slice(0, idShown),
-        plain(each.was ?? ""),
-        plain(each.refused ?? each.jobId ?? "would be run again, if it holds a job"),
-      ]),
+      done.map((each) => [each.id.slice(0, idShown), plain(each.was ?? ""), plain(nowText(each))]),
     );
   cli.lines([
     dryRun
@@ -216,6 +211,17 @@ function tellRerun(cli: Cli, done: readonly Again[], dryRun: boolean, end: ToldE
       : `${counted(done.length - refused.length, "job")} sent again${refused.length > 0 ? `, ${refused.length} refused; they stay parked` : ""}`,
     ...brokenOff(end),
   ]);
+}
+
+function nowText(again: Again): string {
+  switch (again.kind) {
+    case "chosen":
+      return "would be run again, if it holds a job";
+    case "sent":
+      return again.jobId;
+    case "refused":
+      return again.refused;
+  }
 }
 
 async function deleteParked(cli: Cli, ids: readonly string[], options: Chosen): Promise<number> {

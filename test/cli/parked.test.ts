@@ -10,9 +10,12 @@ import type { StandIn } from "./stand-in.ts";
 
 const outputs = join(temporaryFolder("cli-parked"), "outputs.json");
 const url = (name: string) => `https://sqs.us-west-2.amazonaws.com/123456789012/${name}`;
+const queues = ["rt", "bg", "bulk", "parked"].map((name) => [`${name}QueueUrl`, url(name)]);
 writeFileSync(
   outputs,
-  JSON.stringify({ Sluice: { jobTableName: "jobs", parkedQueueUrl: url("parked"), bgQueueUrl: url("bg") } }),
+  JSON.stringify({
+    Sluice: { jobTableName: "jobs", repliesBucketName: "replies", ...Object.fromEntries(queues) },
+  }),
 );
 
 let sqs: StandIn;
@@ -56,6 +59,16 @@ describe("messages that somebody else has parked", { timeout: 60_000 }, () => {
       expect(stdout.split("\n")).not.toContain("nothing is parked");
     },
   );
+
+  test("are chosen by a dry run of rerun, and refused by rerun where they hold no job", async () => {
+    sqs.instead = { ReceiveMessage: { body: { Messages: [message("message-1", "first")] } } };
+    const dry = await sluice("parked", "rerun", "--dry-run", "--json");
+    expect(JSON.parse(dry.stdout).jobs).toMatchObject([{ kind: "chosen", was: "first" }]);
+    expect(dry.code).toBe(0);
+    const rerun = await sluice("parked", "rerun", "--yes", "--json");
+    expect(JSON.parse(rerun.stdout).jobs).toMatchObject([{ kind: "refused", was: "first" }]);
+    expect(rerun.code).toBe(1);
+  });
 
   test("are named where they were deleted before the next could not be", async () => {
     let deletes = 0;
