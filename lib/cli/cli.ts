@@ -43,12 +43,14 @@ export class Cli {
   /** What is told beside the result: progress, warnings. */
   readonly screen: Screen;
   readonly #out: Terminal;
+  readonly #outScreen: Screen;
   #deployment: Promise<Deployment> | undefined;
   #config: Promise<Config> | undefined;
 
   constructor(options: GlobalOptions, out: Terminal, err: Terminal) {
     this.options = options;
     this.#out = out;
+    this.#outScreen = screenOn(out);
     this.screen = screenOn(err);
   }
 
@@ -113,7 +115,7 @@ export class Cli {
 
   /** Colours, where stdout is a terminal that wants them. */
   paint(format: Parameters<Screen["style"]>[0], text: string): string {
-    return screenOn(this.#out).style(format, text);
+    return this.#outScreen.style(format, text);
   }
 }
 
