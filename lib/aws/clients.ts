@@ -2,6 +2,7 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { S3Client } from "@aws-sdk/client-s3";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
+import { dynamoThrottling } from "../core/measure.ts";
 
 /** Where a service is, when the environment of the process does not say it. */
 export interface Where {
@@ -28,6 +29,26 @@ export function withTimeout(attemptMsMax: number) {
 
 export function dynamoClient(where: Where = {}): DynamoDBClient {
   return new DynamoDBClient({ ...where, ...withTimeout(1_000) });
+}
+
+/**
+ * The same for a worker, whose log and metrics know an error by its name: an on-demand table and a model call their
+ * refusal by one name, and here the table's gets its own, when all retries are over.
+ */
+export function workersDynamoClient(where: Where = {}): DynamoDBClient {
+  const client = dynamoClient(where);
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      try {
+        return await next(args);
+      } catch (error) {
+        if (error instanceof Error && error.name === "ThrottlingException") error.name = dynamoThrottling;
+        throw error;
+      }
+    },
+    { step: "initialize", priority: "high" },
+  );
+  return client;
 }
 
 export function sqsClient(where: Where = {}): SQSClient {

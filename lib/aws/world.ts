@@ -4,7 +4,7 @@ import { paramsPrefix } from "../core/limits.ts";
 import type { Telemetry, World } from "../ports.ts";
 import { createAnnouncer } from "./announcer.ts";
 import { bedrockModels } from "./bedrock.ts";
-import { dynamoClient, s3Client, sqsClient } from "./clients.ts";
+import { s3Client, sqsClient, workersDynamoClient } from "./clients.ts";
 import { systemClock } from "./clock.ts";
 import { createJobTable } from "./job-table.ts";
 import { createLeaseTable } from "./lease-table.ts";
@@ -15,7 +15,7 @@ import type { StoreSettings, SweeperSettings, WorkerSettings } from "./settings.
 
 /** Clients are made, and nobody is asked. */
 function clients() {
-  return { dynamo: dynamoClient(), sqs: sqsClient() };
+  return { dynamo: workersDynamoClient(), sqs: sqsClient() };
 }
 
 /** All that the sweeper needs of AWS. */

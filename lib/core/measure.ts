@@ -141,8 +141,15 @@ const endedAs = {
   cancelled: "JobsCancelled",
 } as const;
 
-/** DynamoDB's alone: Bedrock's and SQS's refusals have other names, but for one, which is not counted. */
-const dynamoThrottles = new Set<string | undefined>(["ProvisionedThroughputExceededException", "RequestLimitExceeded"]);
+/** What an on-demand table's ThrottlingException is called here: Bedrock's has the same name. */
+export const dynamoThrottling = "DynamoDBThrottlingException";
+
+/** DynamoDB's alone: no other service that a worker asks refuses by these. */
+const dynamoThrottles = new Set<string | undefined>([
+  "ProvisionedThroughputExceededException",
+  "RequestLimitExceeded",
+  dynamoThrottling,
+]);
 
 /** What is left when the SDK has tried often enough; the tables' own metrics have the rest. */
 function throttledByDynamo(event: Noted): readonly Value[] {

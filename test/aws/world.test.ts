@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startFauxqs } from "../../infra/local/engines.ts";
@@ -7,8 +9,11 @@ import { awsWorld, identityOf, withOwnBucket } from "../../lib/aws/world.ts";
 import { prepare } from "../../lib/client/message.ts";
 import { createOutbox } from "../../lib/client/outbox.ts";
 import { checkAgainst } from "../../lib/core/envelope.ts";
+import { errorName } from "../../lib/core/error-name.ts";
 import { readBody } from "../../lib/core/feeds.ts";
+import { dynamoThrottling } from "../../lib/core/measure.ts";
 import { openWorker } from "../../lib/worker/open-worker.ts";
+import { isInfrastructure } from "../../lib/worker/trouble.ts";
 import { a } from "../a.ts";
 import { createBucket, engineForTests, localClient } from "../contract/engines.ts";
 
@@ -69,6 +74,23 @@ describe("a worker on AWS", () => {
     expect(["s3://in-box/a", `s3://${bucket}/params/a`].map(fieldAt)).toEqual([undefined, undefined]);
     // An output is another job's answer.
     expect(["s3://out-box/a", `s3://${bucket}/outputs/a`].map(fieldAt)).not.toContain(undefined);
+  });
+
+  test("knows a table's throttling from a model's, which has the same name", async () => {
+    const asked = { message: "Throughput exceeds the current capacity of your table or index." };
+    const server = createServer((_request, response) => {
+      response.writeHead(400, { "content-type": "application/x-amz-json-1.0" });
+      response.end(JSON.stringify({ __type: "com.amazonaws.dynamodb.v20120810#ThrottlingException", ...asked }));
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    vi.stubEnv("AWS_ENDPOINT_URL_DYNAMODB", `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`);
+    const { world } = worker();
+    const error: unknown = await world.jobs.read("j-1").catch((thrown: unknown) => thrown);
+    server.close();
+    expect(errorName(error)).toBe(dynamoThrottling);
+    expect(isInfrastructure(error)).toBe(true);
   });
 
   test("asks nobody before its first record: what is wrong below costs no cold start", async () => {

@@ -382,6 +382,7 @@ describe("a task token beside the envelope", () => {
     ["hears that there is no envelope beside it", { prompt: "Say hello.", token: real }, noneFor(waiting())],
     ["nor within", { input: { prompt: "Say hello.", token: real } }, noneFor(waiting())],
     ["nor so deep", { a: { b: { c: { d: { job: direct, token: real } } } } }, noneFor(waiting())],
+    ["a field that looks like one is the field", { ...direct, tenant: real }, envelope({ tenant: real })],
     ["under another key than the envelope is none of its", { context: { token: real }, job: direct }, envelope()],
     ["before it and after it", { job: direct, context: { token: real } }, envelope()],
   ];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { noUsage } from "../../lib/core/attempt.ts";
-import { measurements } from "../../lib/core/measure.ts";
+import { dynamoThrottling, measurements } from "../../lib/core/measure.ts";
 import { metrics, namespace } from "../../lib/core/metrics.ts";
 import type { Noted } from "../../lib/core/noted.ts";
 
@@ -96,7 +96,12 @@ const rows: [says: string, event: Noted, metrics: string[]][] = [
     ["DynamoThrottled{} 1"],
   ],
   [
-    "other trouble is a line in the log",
+    "and what an on-demand table cannot take yet",
+    { kind: "trouble", what: "process a record", error: dynamoThrottling },
+    ["DynamoThrottled{} 1"],
+  ],
+  [
+    "other trouble, a model's own refusal too, is a line in the log",
     { ...tags, kind: "trouble", what: "count tokens", error: "ThrottlingException" },
     [],
   ],
