@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { noUsage } from "../../lib/core/attempt.ts";
-import { dynamoThrottling, measurements } from "../../lib/core/measure.ts";
+import { measurements } from "../../lib/core/measure.ts";
 import { metrics, namespace } from "../../lib/core/metrics.ts";
 import type { Noted } from "../../lib/core/noted.ts";
 
@@ -97,7 +97,7 @@ const rows: [says: string, event: Noted, metrics: string[]][] = [
   ],
   [
     "and what an on-demand table cannot take yet",
-    { kind: "trouble", what: "process a record", error: dynamoThrottling },
+    { kind: "trouble", what: "process a record", error: "DynamoDBThrottlingException" },
     ["DynamoThrottled{} 1"],
   ],
   [
