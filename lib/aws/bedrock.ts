@@ -274,7 +274,7 @@ function usageOf(usage: JsonObject): Usage {
   };
 }
 
-/** A failed call tells its tokens only if its stream had got as far as to count them. */
+/** A failed call tells its tokens only if its stream had got as far as to count them; else whoever asked estimates them. */
 function wasted({ message }: Call): Usage {
   return { ...noUsage, possiblyBilledTokens: message.metadata?.usage?.totalTokens ?? 0 };
 }

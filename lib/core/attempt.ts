@@ -1,7 +1,7 @@
 import type { Failure } from "./failure.ts";
 import type { JsonObject } from "./json.ts";
 
-/** Tokens as Bedrock counts them. `possiblyBilled` are tokens of attempts that failed or were cut. */
+/** Tokens as Bedrock counts them. `possiblyBilled` are those of attempts that broke off or were cut, mostly an estimate. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;

@@ -12,6 +12,12 @@ const recordingBytesPerToken = 400;
 /** Of something that lies in S3, nothing but its address is known. */
 const unseenTokens = 2_000;
 
+/**
+ * A model writes no faster. The quickest are told of at some 300 tokens a second: with more than that a budget is kept too
+ * well rather than too badly.
+ */
+const tokensPerSecondMax = 500;
+
 const plainDocuments: ReadonlySet<unknown> = new Set(["txt", "md", "csv", "html"]);
 
 /**
@@ -20,6 +26,14 @@ const plainDocuments: ReadonlySet<unknown> = new Set(["txt", "md", "csv", "html"
  */
 export function estimateTokens(params: JsonObject): number {
   return Math.ceil(tokensOf(params));
+}
+
+/**
+ * The tokens that a request may be billed for which was cut, or broke off, after so long: all that it asked with, and what a
+ * model may have written until then, its ceiling at most.
+ */
+export function perhapsBilled(inputTokens: number, maxTokens: number, tookMs: number): number {
+  return inputTokens + Math.min(maxTokens, Math.ceil((Math.max(0, tookMs) * tokensPerSecondMax) / 1_000));
 }
 
 function tokensOf(value: Json | undefined): number {

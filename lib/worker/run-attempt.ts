@@ -1,8 +1,8 @@
 import type { Attempted, Cut, Usage } from "../core/attempt.ts";
 import { noUsage } from "../core/attempt.ts";
-import { estimateTokens } from "../core/estimate.ts";
+import { perhapsBilled } from "../core/estimate.ts";
 import type { Failure } from "../core/failure.ts";
-import { classify } from "../core/failure.ts";
+import { classify, mayHaveBegun } from "../core/failure.ts";
 import type { JsonObject } from "../core/json.ts";
 import { burndownFor, chargeOf, wantedBy } from "../core/ledgers.ts";
 import type { LeaseOutcome, NoLease } from "../core/lease.ts";
@@ -50,7 +50,7 @@ export async function runAttempt(
       return { kind: "no-lease", why: { kind: "aborted" } };
     }
     run.show({ kind: "attempt", step: step.name, attempt, attemptsMax: attemptsPerStepMax });
-    const attempted = await ask(run, step, params, taken, attemptMsMax);
+    const attempted = await ask(run, step, params, need, taken, attemptMsMax);
     [outcome, unused] = [outcomeForLimit(attempted), unusedBy(attempted)];
     return attempted;
   } catch (error) {
@@ -68,12 +68,17 @@ async function ask(
   run: Run,
   step: Step,
   params: JsonObject,
+  need: Need,
   lease: TakenLease,
   attemptMsMax: number,
 ): Promise<Attempted> {
   const { clock, models } = run.invocation.worker.world;
   const startedAtMs = clock.nowMs();
   const leftMs = run.job.deadlineAtMs - startedAtMs;
+  const brokenOff = (tookMs: number): Usage => {
+    const maxTokens = Math.min(step.maxTokens, need.maxTokens ?? step.maxTokens);
+    return { ...noUsage, possiblyBilledTokens: perhapsBilled(need.inputTokens, maxTokens, tookMs) };
+  };
 
   const bound = new AbortController();
   let firstCut: Cut | undefined;
@@ -95,10 +100,11 @@ async function ask(
   try {
     const request = { step, op: run.job.op, params, jobId: run.job.jobId };
     const answer = await lastTry(run.invocation, () => models.ask(request, bound.signal));
-    return attemptedOf(answer, clock.nowMs(), startedAtMs);
+    return attemptedOf(answer, clock.nowMs(), startedAtMs, brokenOff);
   } catch (error) {
     if (firstCut === undefined) throw error;
-    return cutShort(firstCut, params, clock.nowMs() - startedAtMs);
+    const tookMs = clock.nowMs() - startedAtMs;
+    return cutShort(firstCut, brokenOff(tookMs), tookMs);
   } finally {
     cancelTimer();
     run.signal.removeEventListener("abort", onRunCut);
@@ -106,17 +112,23 @@ async function ask(
   }
 }
 
-function attemptedOf(answer: ModelAnswer, nowMs: number, startedAtMs: number): Attempted {
+function attemptedOf(
+  answer: ModelAnswer,
+  nowMs: number,
+  startedAtMs: number,
+  brokenOff: (tookMs: number) => Usage,
+): Attempted {
   const tookMs = nowMs - startedAtMs;
   if (answer.kind === "answered") return { ...answer, tookMs };
   const failure = classify(answer.error, nowMs);
   if (failure.kind === "infra") throw new Infrastructure(failure.name);
-  return { kind: "failed", failure, usage: answer.usage, tookMs };
+  // A stream may have told its tokens before it broke.
+  const isUntold = answer.usage.possiblyBilledTokens === 0 && mayHaveBegun(answer.error);
+  return { kind: "failed", failure, usage: isUntold ? brokenOff(tookMs) : answer.usage, tookMs };
 }
 
 /** Our own attempt bound means that the target hangs; every other cut is about us, not about the target. */
-function cutShort(by: Cut, params: JsonObject, tookMs: number): Attempted {
-  const usage: Usage = { ...noUsage, possiblyBilledTokens: estimateTokens(params) };
+function cutShort(by: Cut, usage: Usage, tookMs: number): Attempted {
   if (by !== "attempt") return { kind: "cut", by, usage, tookMs };
   const failure: Failure = { kind: "hung", name: "AttemptTimeout" };
   return { kind: "failed", failure, usage, tookMs };

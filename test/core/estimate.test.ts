@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { estimateTokens } from "../../lib/core/estimate.ts";
+import { estimateTokens, perhapsBilled } from "../../lib/core/estimate.ts";
 import type { Json, JsonObject } from "../../lib/core/json.ts";
 
 const base64 = (bytes: number) => "iVBORw0K".repeat(Math.ceil(bytes / 6));
@@ -109,4 +109,14 @@ describe("input tokens are estimated", () => {
         expect(estimateTokens({ "": text })).toBe(Math.ceil(new TextEncoder().encode(text).length / 4));
       }),
     ));
+});
+
+describe("a request that broke off may be billed", () => {
+  test.each<[says: string, input: number, ceiling: number, tookMs: number, tokens: number]>([
+    ["its input, when it was cut at once", 700, 1_000, 0, 700],
+    ["what the quickest model writes in the time, begun tokens too", 700, 4_096, 2_001, 700 + 1_001],
+    ["its ceiling and no more, however long it ran", 700, 4_096, 120_000, 700 + 4_096],
+    ["its ceiling, when that is what can be written", 0, 500, 1_000, 500],
+    ["its input, where a clock went backwards", 700, 1_000, -5, 700],
+  ])("%s", (_says, input, ceiling, tookMs, tokens) => expect(perhapsBilled(input, ceiling, tookMs)).toBe(tokens));
 });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { classify, failureOfStop } from "../../lib/core/failure.ts";
+import { classify, failureOfStop, mayHaveBegun } from "../../lib/core/failure.ts";
 import type { Classified, ProviderError } from "../../lib/core/failure.ts";
 import { t0 } from "../a.ts";
 
@@ -328,4 +328,20 @@ describe("a failure keeps what a reader needs", () => {
         expect(waitMs).toBeLessThanOrEqual(900_000);
       }),
     ));
+});
+
+describe("a model may have begun to work on a request", () => {
+  test.each<[says: string, seen: Partial<ProviderError>, may: boolean]>([
+    ["that was reset while its answer was waited for", { name: "ECONNRESET", code: "ECONNRESET" }, true],
+    ["that met nothing but silence", { name: "TimeoutError", code: "TimeoutError" }, true],
+    ["whose answer cannot be read", { name: "UnreadableResponse" }, true],
+    ["whose stream ended with an error", { name: "ModelStreamErrorException" }, true],
+    ["but not on one that Bedrock refused", { name: "ThrottlingException", status: 429 }, false],
+    ["nor one that it failed with", { name: "InternalServerException", status: 500 }, false],
+    ["nor one for which nobody listened", { name: "ECONNREFUSED", code: "ECONNREFUSED" }, false],
+    ["nor one for which there was no address", { name: "ENOTFOUND", code: "ENOTFOUND" }, false],
+    ["nor one that no name server knew a way for", { name: "EAI_AGAIN", code: "EAI_AGAIN" }, false],
+    ["nor one without a way to its host", { name: "EHOSTUNREACH", code: "EHOSTUNREACH" }, false],
+    ["nor one without a way to its network", { name: "ENETUNREACH", code: "ENETUNREACH" }, false],
+  ])("%s", (_says, seen, may) => expect(mayHaveBegun({ name: "", message: "", ...seen })).toBe(may));
 });

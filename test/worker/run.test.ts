@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { estimateTokens } from "../../lib/core/estimate.ts";
+import type { JsonObject } from "../../lib/core/json.ts";
+import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import type { MemoryWorld } from "../../lib/memory/world.ts";
 import type { Clock, World } from "../../lib/ports.ts";
 import { t0 } from "../a.ts";
@@ -71,4 +74,36 @@ test("a request is cut when its claim ends, though the table never answers the h
   expect(await service.invoke()).toHaveLength(1);
   expect(requests(service)).toMatchObject([{ outcome: "aborted", endedAtMs: t0 + 30_000 }]);
   expect(service.reply()).toBeUndefined();
+});
+
+describe("what an attempt may have cost for nothing", () => {
+  const prompt = estimateTokens({ messages: [{ role: "user", content: [{ text: "Say hello to Ada." }] }] });
+  const first = { nth: 1 } as const;
+  const broken = (effect: object, latency = 0): ScriptText =>
+    ({ rules: [{ when: first, do: effect, latency }] }) as ScriptText;
+  const rows: [says: string, script: ScriptText, job: JsonObject, tokens: number][] = [
+    ["is its prompt and all that was allowed, when it ran its time", broken({ kind: "hang" }), {}, prompt + 1_000],
+    [
+      "is no more than could be written until its deadline cut it",
+      broken({ kind: "hang" }),
+      { deadlineAt: t0 + 1_500 },
+      prompt + 750,
+    ],
+    ["is the same where its connection broke", broken({ kind: "reset" }, 1_000), {}, prompt + 500],
+    [
+      "is no more than its caller allowed",
+      broken({ kind: "reset" }, 1_000),
+      { params: { messages: [], inferenceConfig: { maxTokens: 64 } } },
+      estimateTokens({ messages: [], inferenceConfig: { maxTokens: 64 } }) + 64,
+    ],
+    ["is nothing where Bedrock failed with an answer", broken({ kind: "fail", error: "internal" }, 9_000), {}, 0],
+    ["nor where it was throttled", broken({ kind: "fail", error: "throttled" }, 9_000), {}, 0],
+  ];
+  test.each(rows)("%s", async (_says, script, job, tokens) => {
+    const service = aService({ script });
+    service.send(job);
+    await service.invoke();
+    const [attempt] = service.world.noted.flatMap((it) => (it.kind === "attempted" ? [it.usage] : []));
+    expect(attempt?.possiblyBilledTokens).toBe(tokens);
+  });
 });
