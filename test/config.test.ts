@@ -14,6 +14,7 @@ const place = {
 const { contextWindow: _contextWindow, ...unwindowed } = place;
 const fast = { targets: { "us-west-2": place } };
 const smart = { targets: { "us-west-2": place, "us-east-1": place } };
+const free = { inputPerMTok: 0, outputPerMTok: 0 };
 const calm = { models: { "fast-text": fast, "smart-text": smart } };
 
 /** The calm config with one target changed. */
@@ -218,10 +219,7 @@ const refused: [says: string, input: unknown, problem: string][] = [
   ],
   ...["rt", "bulk"].map((lane): [string, unknown, string] => [
     `a budget of ${lane} where nothing costs anything`,
-    {
-      ...at({ price: { inputPerMTok: 0, outputPerMTok: 0, cacheReadPerMTok: 0 } }),
-      lanes: { [lane]: { dailyBudgetUsd: 50 } },
-    },
+    { ...at({ price: free }), lanes: { [lane]: { dailyBudgetUsd: 50 } } },
     `lanes.${lane}.dailyBudgetUsd: can never be spent, for every price is 0; give the targets their prices, or remove it`,
   ]),
   ...[
@@ -470,10 +468,19 @@ const accepted: [says: string, input: unknown][] = [
     { models: { m: { targets: { t: place, u: { ...place, ops: ["converse"] } }, fallbackOn: ["refusal"] } } },
   ],
   ["every stop reason of Converse", { models: { "fast-text": { ...fast, fallbackOn: converseStopReasons } } }],
-  ...[{ cacheWritePerMTok: 1 }, { cacheReadPerMTok: 1 }].map((price): [string, unknown] => [
-    `a budget where ${Object.keys(price).join("")} alone is a price`,
-    { ...at({ price: { inputPerMTok: 0, outputPerMTok: 0, ...price } }), lanes: { rt: { dailyBudgetUsd: 1 } } },
+  ...["inputPerMTok", "outputPerMTok", "cacheReadPerMTok", "cacheWritePerMTok"].map((what): [string, unknown] => [
+    `a budget where ${what} alone is a price`,
+    { ...at({ price: { ...free, [what]: 1 } }), lanes: { rt: { dailyBudgetUsd: 1 } } },
   ]),
+  [
+    "a budget where one target costs something, and another nothing",
+    {
+      models: {
+        m: { targets: { t: { ...place, price: free }, u: { ...place, price: { ...free, inputPerMTok: 1 } } } },
+      },
+      lanes: { rt: { dailyBudgetUsd: 1 } },
+    },
+  ],
   [
     "a budget where every target has its price",
     { ...at({ price: { inputPerMTok: 0, outputPerMTok: 1 } }), lanes: { rt: { dailyBudgetUsd: 1 } } },
