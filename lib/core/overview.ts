@@ -9,7 +9,7 @@ import { lanes } from "./lane.ts";
 import type { Lane } from "./lane.ts";
 import { ledgerKind, ledgersOf } from "./ledgers.ts";
 import type { LedgerKind } from "./ledgers.ts";
-import { holderMark, isReclaimable } from "./lease.ts";
+import { holderMark, isReclaimable, laneCap } from "./lease.ts";
 import type { Head, Page } from "./lease.ts";
 import { limitOf } from "./limit.ts";
 import { boundsUnder } from "./override.ts";
@@ -104,6 +104,8 @@ export interface LedgerView {
   readonly limit: number;
   /** The configured maximum. */
   readonly limitMax: number;
+  /** Lanes whose share of the limit is out, while others may still take. */
+  readonly fullFor: readonly Lane[];
   readonly leases: readonly LeaseView[];
   readonly isOut: boolean;
   readonly paused?: { readonly untilMs: number; readonly by: "operator" | "throttle" };
@@ -198,18 +200,20 @@ function ledgerView(
   name: string,
   bounds: { readonly limitStart: number; readonly limitMax: number },
   target: { readonly region: string; readonly modelId: string } | undefined,
-  { nowMs, rows, pages, heads, breakers, overrides }: Seen,
+  { nowMs, config, rows, pages, heads, breakers, overrides }: Seen,
 ): LedgerView {
   const [head, override] = [heads.get(name), overrides.ledgers.get(name)];
   const leases = (pages.get(name) ?? []).flatMap((page) => leaseViews(name, page, rows, nowMs));
   const paused = pausedBy(override, head, nowMs);
   const breaker = breakers.get(name);
+  const [inUse, limit] = [leases.length, limitOf(head, boundsUnder(bounds, override))];
   return {
     name,
     kind: ledgerKind(name),
-    inUse: leases.length,
-    limit: limitOf(head, boundsUnder(bounds, override)),
+    inUse,
+    limit,
     limitMax: bounds.limitMax,
+    fullFor: inUse < limit ? lanes.filter((lane) => inUse >= laneCap(limit, config.lanes[lane].share)) : [],
     leases,
     isOut: override?.out ?? false,
     ...known({ paused, breaker, override, region: target?.region, modelId: target?.modelId }),

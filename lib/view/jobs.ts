@@ -74,7 +74,7 @@ ${more > 0 && markup`<p class="note">and ${grouped(more)} more${missing !== "any
 function row(job: JobView, nowMs: number, { cancel, job: link }: Controls): Markup {
   const { jobId, lane, doing, why, untilMs, enqueuedAtMs, deadlineAtMs, attempts, requeues, deliveries } = job;
   const tries = [
-    counted(attempts, "attempt"),
+    ...(attempts > 0 ? [counted(attempts, "attempt")] : []),
     ...(requeues > 0 ? [counted(requeues, "requeue")] : []),
     counted(deliveries, "delivery", "deliveries"),
   ].join(", ");
@@ -84,7 +84,7 @@ function row(job: JobView, nowMs: number, { cancel, job: link }: Controls): Mark
 <td data-head="Why" class="why">${why}${untilMs !== undefined && untilMs > nowMs && markup`, <span class="until">${forMore(untilMs, nowMs)}</span>`}</td>
 <td data-head="Age" class="short">${enqueuedAtMs === undefined ? "–" : span(nowMs - enqueuedAtMs)}</td>
 <td data-head="Deadline" class="short">${deadlineAtMs === undefined ? "–" : deadline(deadlineAtMs, nowMs)}</td>
-<td data-head="Tries">${tries}</td>
+<td data-head="Tries" class="short">${tries}</td>
 ${cancel !== undefined && markup`<td class="do">${cancel(jobId)}</td>`}</tr>
 `;
 }

@@ -22,13 +22,13 @@ const kinds = {
 } as const;
 
 function card(ledger: LedgerView, nowMs: number, controls: Controls, { holdersMax }: Bounds): Markup {
-  const { name, kind, inUse, limit, limitMax, leases, region, modelId } = ledger;
+  const { name, kind, inUse, limit, limitMax, fullFor, leases, region, modelId } = ledger;
   const states = statesOf(ledger, nowMs);
   const where = kind === "target" ? [modelId, region].filter((part) => part !== undefined).join(" in ") : kinds[kind];
   const what = `${grouped(inUse)} of ${grouped(limit)} leases`;
   return markup`<li class="card"><h3>${name}</h3>
 <p class="where">${where}</p>
-<p class="use"><b>${what}</b> in use${limit < limitMax && markup`, at most ${grouped(limitMax)}`}</p>
+<p class="use"><b>${what}</b> in use${fullFor.length > 0 && `, full for ${fullFor.join(" and ")}`}${limit < limitMax && markup`, at most ${grouped(limitMax)}`}</p>
 ${bar(inUse, limit, limitMax, what)}
 ${states.length > 0 && markup`<p class="states">${states}</p>`}
 ${holders(leases, nowMs, holdersMax)}

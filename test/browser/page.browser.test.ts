@@ -189,9 +189,9 @@ describe("with one of everything", () => {
 
   test("a job is found by its name", async () => {
     const page = await open();
-    await page.getByLabel("Job", { exact: true }).fill("digest-tuesday");
+    await page.getByLabel("Job", { exact: true }).fill("digest-monday");
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Job digest-tuesday" }).waitFor();
+    await page.getByRole("heading", { name: "Job digest-monday" }).waitFor();
     await page.getByLabel("Job", { exact: true }).fill("nobody");
     await page.keyboard.press("Enter");
     await shows(page, "No worker has seen a job of this name");

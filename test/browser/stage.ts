@@ -127,11 +127,10 @@ export async function fillBusy({ client, sendBody, page }: Stage): Promise<void>
     job("report-2026-11-b", pinned),
     job("report-2026-11-c", { ...pinned, lane: "rt" }),
     job("report-2026-11-d", { ...pinned, lane: "rt" }),
-    ...["summary", "translation", "labels", "reply-draft"].map((what) => job(`order-8812-${what}`, pinned)),
+    job("order-8812-summary", pinned),
     job("digest-monday", { model: "smart-text@us-west-2", fallback: "none" }),
-    job("digest-tuesday", { model: "smart-text@us-west-2", fallback: "none" }),
-    ...["a", "b", "c"].map((part) => job(`archive-${part}`, { lane: "bulk" })),
-    ...Array.from({ length: 3 }, (_, place) =>
+    job("archive-a", { lane: "bulk" }),
+    ...Array.from({ length: 2 }, (_, place) =>
       job(`east-${place}`, { model: "fast-text@us-east-1", fallback: "none" }),
     ),
     ...Array.from({ length: 24 }, (_, place) => job(`ticket-${place}`, { model: "smart-text@us-east-1" })),

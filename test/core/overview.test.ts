@@ -49,6 +49,7 @@ describe("what an operator sees", () => {
       limit: 4,
       limitMax: 8,
       leases: [],
+      fullFor: [],
       isOut: false,
       region: "us-west-2",
       modelId: "amazon.nova-lite-v1:0",
@@ -61,6 +62,22 @@ describe("what an operator sees", () => {
     const seen = see({ depths: { bg: depth, "bg-dead-letters": { visible: 1, hidden: 0 }, parked: depth } });
     expect(seen.lanes[1]).toEqual({ lane: "bg", depth, deadLetters: { visible: 1, hidden: 0 } });
     expect([seen.parked, seen.replies]).toEqual([depth, undefined]);
+  });
+
+  test.each([
+    [2, 4, []],
+    [3, 4, ["bg", "bulk"]],
+    [4, 4, []],
+    [18, 20, ["bulk"]],
+    [19, 20, ["bg", "bulk"]],
+    [20, 20, []],
+    [21, 20, []],
+  ])("with %i leases out of a limit of %i: which lanes have their share, while others may take", (out, lim, lanes) => {
+    const page = Object.fromEntries(Array.from({ length: out }, (_, place) => [`lease-${place}`, t0 + 20_000]));
+    const wide = { ...target, limit: { start: 4, max: 20 } };
+    const seen = { pages: new Map([["fast@west", [page]]]), heads: new Map([["fast@west", { lim }]]) };
+    const wideConfig = checkConfig({ models: { fast: { targets: { west: wide } } } });
+    expect(ledger({ ...seen, config: wideConfig })?.fullFor).toEqual(lanes);
   });
 
   describe("of what a lane may spend", () => {

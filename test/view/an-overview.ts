@@ -40,6 +40,7 @@ export const an = {
     limit: 20,
     limitMax: 60,
     leases: [],
+    fullFor: [],
     isOut: false,
     region: "us-west-2",
     modelId: "us.amazon.nova-lite-v1:0",

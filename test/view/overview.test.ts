@@ -136,6 +136,11 @@ describe("a limit", () => {
   test.each<[says: string, facts: Partial<LedgerView>, shown: string]>([
     ["says how many leases are out, of how many", { inUse: 7 }, "7 of 20 leases in use, at most 60"],
     ["says nothing of a maximum that is its limit", { inUse: 60, limit: 60 }, "60 of 60 leases in use worker"],
+    [
+      "says which lanes have their share of it",
+      { inUse: 18, fullFor: ["bg", "bulk"] },
+      "18 of 20 leases in use, full for bg and bulk, at most 60",
+    ],
     ["says what it is a limit of", { name: "group:nova", kind: "group" }, "group:nova limit of a quota group"],
     ["names what serves it", {}, "us.amazon.nova-lite-v1:0 in us-west-2"],
     [
