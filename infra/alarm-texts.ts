@@ -8,6 +8,7 @@ import {
   alarmSweeperSilentMs,
   hiddenMessagesMax,
 } from "../lib/core/limits.ts";
+import { span } from "../lib/core/words.ts";
 
 interface AlarmText {
   readonly when: string;
@@ -15,19 +16,17 @@ interface AlarmText {
   readonly remedy: string;
 }
 
-const inWords = (ms: number) =>
-  ms < 60_000 ? `${ms / 1_000} s` : ms < 3_600_000 ? `${ms / 60_000} min` : `${ms / 3_600_000} h`;
 const { rt, bg, bulk } = alarmJobAgeMs;
 
 /** What each alarm says; the README's table is held to it. */
 export const alarmTexts = {
   JobAge: {
-    when: `jobs are older than ${inWords(rt)} in rt, ${inWords(bg)} in bg, ${inWords(bulk)} in bulk`,
+    when: `jobs are older than ${span(rt)} in rt, ${span(bg)} in bg, ${span(bulk)} in bulk`,
     remedy:
       "Leases at their limits: raise them, or wait. Nothing in flight: look at the worker's errors and its mapping",
   },
   JobsFailed: {
-    when: `more than ${alarmFailedPercent} % of a lane's jobs failed in ${inWords(alarmFailedOverMs)}, of ${alarmFailedJobsMin} at least`,
+    when: `more than ${alarmFailedPercent} % of a lane's jobs failed in ${span(alarmFailedOverMs)}, of ${alarmFailedJobsMin} at least`,
     remedy: "The codes, in Replies, say why; npx sluice job ID tells one job's story",
   },
   DeadlineMissed: {
@@ -35,7 +34,7 @@ export const alarmTexts = {
     remedy: "As for JobAge; if that is quiet, the sender's deadline is too near for its lane",
   },
   BreakerOpen: {
-    when: `a target's breaker is open for ${inWords(alarmBreakerShutMs)}`,
+    when: `a target's breaker is open for ${span(alarmBreakerShutMs)}`,
     remedy: "See Attempts for the target and AWS Health for its region; if it will last, npx sluice pause the target",
   },
   Parked: {
@@ -79,7 +78,7 @@ export const alarmTexts = {
     remedy: "Jobs are cut and begin again: see which target is slow. The sweeper: more is due than it has time for",
   },
   SweeperSilent: {
-    when: `the sweeper has not run for ${inWords(alarmSweeperSilentMs)}`,
+    when: `the sweeper has not run for ${span(alarmSweeperSilentMs)}`,
     remedy: "See that its schedule is enabled: until then jobs whose messages were lost get no reply",
   },
   DynamoThrottles: {

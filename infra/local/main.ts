@@ -17,7 +17,8 @@ import { screenOn, widthOf } from "../../lib/terminal/screen.ts";
 import type { Page } from "./page/server.ts";
 import type { Service } from "./service.ts";
 import { showOn } from "./show.ts";
-import { columnsMax, laid, seconds } from "../../lib/terminal/words.ts";
+import { seconds } from "../../lib/core/words.ts";
+import { columnsMax, laid } from "../../lib/terminal/words.ts";
 import { isClean, jsonLine, summaryLines, unsuccessfulLines } from "./summary.ts";
 import type { Result } from "./summary.ts";
 import { cut } from "../../lib/terminal/width.ts";
@@ -143,7 +144,7 @@ function print(result: Result, options: Options, directory: string, pageUrl: str
     ...(named.length > 0 ? ["", ...named.map((line) => cut(line, columns))] : []),
     "",
     "Where to look next",
-    ...next.flatMap(([what, where]) => laid(what, where.split(" "), summaryColumns)),
+    ...next.flatMap(([what, where]) => laid(what, where, summaryColumns)),
   ];
   stdout.write(`${lines.join("\n")}\n`);
 }

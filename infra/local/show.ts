@@ -3,7 +3,7 @@ import type { Reply } from "../../lib/core/reply.ts";
 import type { Watch } from "./run.ts";
 import type { Sample } from "./samples/first.ts";
 import type { Screen } from "../../lib/terminal/screen.ts";
-import { counted, seconds } from "../../lib/terminal/words.ts";
+import { counted, seconds } from "../../lib/core/words.ts";
 import type { ServiceNews } from "./service.ts";
 import type { Result } from "./summary.ts";
 

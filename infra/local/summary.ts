@@ -5,10 +5,10 @@ import { targetOf as placeOf } from "../../lib/memory/bedrock-play.ts";
 import type { BedrockRecord } from "../../lib/memory/bedrock-play.ts";
 import type { EnvironmentStats } from "./environments.ts";
 import type { Outcome } from "./run.ts";
-import { fold, plain } from "../../lib/terminal/width.ts";
-import { columnsMax, commas, counted, laid, listed, seconds } from "../../lib/terminal/words.ts";
-
-const codeColumns = 20;
+import { codeLines, latencyLines, namedLines } from "../../lib/terminal/outcome.ts";
+import { fold } from "../../lib/terminal/width.ts";
+import { counted, seconds } from "../../lib/core/words.ts";
+import { columnsMax, commas, laid, listed } from "../../lib/terminal/words.ts";
 
 export interface Result {
   readonly outcome: Outcome;
@@ -57,18 +57,12 @@ export function jsonLine(result: Result): string {
 export function summaryLines(result: Result, columns = columnsMax): readonly string[] {
   const { outcome, linesRefused, bedrock, workers } = result;
   const { cutShort } = outcome;
-  const lay = (label: string, words: readonly string[]) => laid(label, words, columns);
+  const lay = (label: string, words: string | readonly string[]) => laid(label, words, columns);
   const most = targetsAsked(result).map(({ name, max, limit }) => `${name} ${max} of ${limit}`);
   return [
     ...fold(headline(outcome), columns),
-    ...lay("codes", commas(Object.entries(outcome.codes).map(([code, count]) => `${code} ${count}`))),
-    ...(outcome.totalMsP50 === undefined
-      ? []
-      : lay("latency", [
-          `p50 ${seconds(outcome.totalMsP50)},`,
-          `p99 ${seconds(outcome.totalMsP99 ?? 0)}`,
-          ..."from queue to reply, of the succeeded".split(" "),
-        ])),
+    ...codeLines(outcome.codes, columns),
+    ...latencyLines(outcome.totalMsP50, outcome.totalMsP99, columns),
     ...(bedrock === undefined
       ? []
       : lay("Bedrock", [
@@ -76,7 +70,7 @@ export function summaryLines(result: Result, columns = columnsMax): readonly str
           "most in flight:",
           ...(most.length > 0 ? commas(most) : ["none"]),
         ])),
-    ...lay("leases", leases(outcome).split(" ")),
+    ...lay("leases", leases(outcome)),
     ...(linesRefused > 0 ? lay("refused", [`${counted(linesRefused, "line")} of the file`]) : []),
     ...(outcome.parked > 0
       ? lay("parked", [`${counted(outcome.parked, "message")}:`, ...commas(outcome.parkReasons)])
@@ -103,15 +97,8 @@ export function summaryLines(result: Result, columns = columnsMax): readonly str
 export function unsuccessfulLines({ outcome }: Result): readonly string[] {
   const { unsuccessful, jobs, succeeded } = outcome;
   if (unsuccessful.length === 0) return [];
-  const widest = Math.max(...unsuccessful.map(({ jobId }) => jobId.length));
   const more = jobs - succeeded - unsuccessful.length;
-  return [
-    "Did not succeed",
-    ...unsuccessful.map(({ jobId, code, message }) =>
-      `  ${jobId.padEnd(widest)}  ${code.padEnd(codeColumns)}  ${plain(message)}`.trimEnd(),
-    ),
-    ...(more > 0 ? [`  and ${more} more`] : []),
-  ];
+  return ["Did not succeed", ...namedLines(unsuccessful), ...(more > 0 ? [`  and ${more} more`] : [])];
 }
 
 function headline({ jobs, messages, wallMs, cutShort, ...outcome }: Outcome): string {

@@ -106,7 +106,7 @@ export class Cli {
 
   /** A label and its text, broken between words; no wider than one reads with ease. */
   labelled(label: string, text: string): readonly string[] {
-    return laid(label, text.split(" "), Math.min(this.columns, labelledColumnsMax));
+    return laid(label, text, Math.min(this.columns, labelledColumnsMax));
   }
 
   bold(text: string): string {

@@ -7,7 +7,7 @@ import { targetsOf } from "../core/config.ts";
 import type { Config } from "../core/config.ts";
 import { Fault } from "../terminal/fault.ts";
 import { fold } from "../terminal/width.ts";
-import { counted, lasting } from "../terminal/words.ts";
+import { counted, lasting } from "../core/words.ts";
 import { checkFunctions } from "./check-functions.ts";
 import { checkModels } from "./check-models.ts";
 import { checkQueues, checkTables } from "./check-stores.ts";

@@ -1,6 +1,7 @@
 /** What sending a file came to, for a person and for a program. */
-import { plain } from "../terminal/width.ts";
-import { commas, counted, laid, lasting, listed, seconds } from "../terminal/words.ts";
+import { counted, grouped, lasting, span } from "../core/words.ts";
+import { codeLines, latencyLines, namedLines } from "../terminal/outcome.ts";
+import { laid, listed } from "../terminal/words.ts";
 import type { Sums } from "./sums.ts";
 
 export interface Submitted {
@@ -21,15 +22,15 @@ export function progressText(sums: Sums, waits: boolean, columns: number): strin
   const { jobs, notSent, failed, expired, cancelled } = sums.counts;
   const { open, running, rate } = sums;
   const all = jobs - notSent;
-  if (!waits) return `${thousands(sums.sentCount)} sent`;
+  if (!waits) return `${grouped(sums.sentCount)} sent`;
   const bad = failed + expired + cancelled + notSent;
   const said = [
-    `${thousands(all - open)} of ${thousands(all)} done`,
-    ...(bad > 0 ? [`${thousands(bad)} failed`] : []),
-    `${thousands(running)} in flight`,
-    `${thousands(open - running)} waiting`,
+    `${grouped(all - open)} of ${grouped(all)} done`,
+    ...(bad > 0 ? [`${grouped(bad)} failed`] : []),
+    `${grouped(running)} in flight`,
+    `${grouped(open - running)} waiting`,
     ...(rate === undefined ? [] : [`${rate.toFixed(1)}/s`]),
-    ...(rate === undefined || rate === 0 || open === 0 ? [] : [`${lasting((open * 1_000) / rate)} left`]),
+    ...(rate === undefined || rate === 0 || open === 0 ? [] : [`${span((open * 1_000) / rate)} left`]),
   ].join(", ");
   return columns < barFromColumns ? said : `${bar(all === 0 ? 0 : (all - open) / all)} ${said}`;
 }
@@ -65,44 +66,25 @@ export function summaryLines(submitted: Submitted, columns: number): readonly st
   const { sums, waits, wallMs, interrupted, again, replies } = submitted;
   const { jobs, notSent, ...ends } = sums.counts;
   const { open, answeredBefore, linesRefused, copies } = sums;
-  const lay = (label: string, words: readonly string[]) => laid(label, words.filter(Boolean), columns);
+  const lay = (label: string, text: string) => laid(label, text, columns);
   const done = jobs - notSent - open;
+  const were = answeredBefore === 1 ? "was" : "were";
+  const unpriced = sums.unpriced > 0 ? `, without ${counted(sums.unpriced, "job")} that it has none for` : "";
   return [
     `${counted(jobs, "job")} in ${lasting(wallMs)}: ${waits ? listed({ ...ends, open, "not sent": notSent }) : listedSent(sums)}`,
     ...(answeredBefore > 0
-      ? lay(
-          "before",
-          `${counted(answeredBefore, "job")} had been answered before and ${answeredBefore === 1 ? "was" : "were"} not sent again`.split(
-            " ",
-          ),
-        )
+      ? lay("before", `${counted(answeredBefore, "job")} had been answered before and ${were} not sent again`)
       : []),
-    ...lay("codes", commas(Object.entries(sums.codes).map(([code, count]) => `${code} ${count}`))),
-    ...(linesRefused > 0 ? lay("refused", `${counted(linesRefused, "line")} of the file`.split(" ")) : []),
-    ...(copies > 0 ? lay("copies", `${counted(copies, "line")} of jobs that the file has twice`.split(" ")) : []),
+    ...codeLines(sums.codes, columns),
+    ...(linesRefused > 0 ? lay("refused", `${counted(linesRefused, "line")} of the file`) : []),
+    ...(copies > 0 ? lay("copies", `${counted(copies, "line")} of jobs that the file has twice`) : []),
     ...(done - answeredBefore > 0 && waits
-      ? lay("rate", `${perSecond(sums, wallMs)?.toFixed(1) ?? "?"} jobs a second`.split(" "))
+      ? lay("rate", `${perSecond(sums, wallMs)?.toFixed(1) ?? "?"} jobs a second`)
       : []),
-    ...(sums.totalMsAt(50) === undefined
-      ? []
-      : lay(
-          "latency",
-          `p50 ${seconds(sums.totalMsAt(50) ?? 0)}, p99 ${seconds(sums.totalMsAt(99) ?? 0)} from queue to reply, of the succeeded`.split(
-            " ",
-          ),
-        )),
-    ...(done > 0
-      ? lay("tokens", `${thousands(sums.inputTokens)} in, ${thousands(sums.outputTokens)} out`.split(" "))
-      : []),
-    ...(sums.costUsd > 0
-      ? lay(
-          "cost",
-          `about ${usd(sums.costUsd)} by the config's prices${sums.unpriced > 0 ? `, without ${counted(sums.unpriced, "job")} that it has none for` : ""}`.split(
-            " ",
-          ),
-        )
-      : []),
-    ...(replies === undefined ? [] : lay("replies", [replies])),
+    ...latencyLines(sums.totalMsAt(50), sums.totalMsAt(99), columns),
+    ...(done > 0 ? lay("tokens", `${grouped(sums.inputTokens)} in, ${grouped(sums.outputTokens)} out`) : []),
+    ...(sums.costUsd > 0 ? lay("cost", `about ${usd(sums.costUsd)} by the config's prices${unpriced}`) : []),
+    ...(replies === undefined ? [] : laid("replies", [replies], columns)),
     ...unsuccessfulLines(sums),
     ...(interrupted
       ? [
@@ -130,14 +112,7 @@ function listedSent({ sentCount, open, answeredBefore, counts }: Sums): string {
 function unsuccessfulLines({ unsuccessful, open }: Sums): readonly string[] {
   const named = unsuccessful.filter(({ code }) => code !== "unanswered");
   if (named.length === 0) return [];
-  const widest = Math.max(...named.map(({ jobId }) => jobId.length));
-  return [
-    "",
-    open > 0 ? "Did not succeed so far" : "Did not succeed",
-    ...named.map(({ jobId, code, message }) =>
-      `  ${plain(jobId).padEnd(widest)}  ${code}  ${plain(message)}`.trimEnd(),
-    ),
-  ];
+  return ["", open > 0 ? "Did not succeed so far" : "Did not succeed", ...namedLines(named)];
 }
 
 /** Replies that came in this run. */
@@ -149,8 +124,4 @@ function perSecond(sums: Sums, wallMs: number): number | null {
 
 function usd(amount: number): string {
   return amount >= 1 ? `$${amount.toFixed(2)}` : `$${amount.toPrecision(2)}`;
-}
-
-function thousands(count: number): string {
-  return count.toLocaleString("en-US");
 }

@@ -4,7 +4,7 @@ import { isEndless } from "../core/override.ts";
 import { replyIn } from "../core/reply.ts";
 import type { Reply } from "../core/reply.ts";
 import type { Standing } from "../core/why-open.ts";
-import { counted } from "../terminal/words.ts";
+import { counted } from "../core/words.ts";
 
 export interface Moment {
   readonly atMs: number;

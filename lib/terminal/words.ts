@@ -1,11 +1,13 @@
+import { grouped, span } from "../core/words.ts";
 import { columnsOf } from "./width.ts";
 
 /** What a person reads beside a label is laid out for so many columns where nobody says how wide the terminal is. */
 export const columnsMax = 80;
 const labelColumns = 10;
 
-/** A label, and beside it what belongs to it, broken between words. */
-export function laid(label: string, words: readonly string[], columns = columnsMax): readonly string[] {
+/** A label, and beside it what belongs to it: a text broken at its spaces, or words of which none is broken. */
+export function laid(label: string, said: string | readonly string[], columns = columnsMax): readonly string[] {
+  const words = typeof said === "string" ? said.split(" ").filter((word) => word !== "") : said;
   if (words.length === 0) return [];
   const lines: string[] = [];
   let line = `  ${label.padEnd(labelColumns)}`;
@@ -23,38 +25,15 @@ export function commas(items: readonly string[]): readonly string[] {
   return items.map((item, place) => (place < items.length - 1 ? `${item},` : item));
 }
 
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}
-
 /** What there is none of is left out, but for `succeeded`. */
 export function listed(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
     .filter(([name, count]) => count > 0 || name === "succeeded")
-    .map(([name, count]) => `${count} ${name}`)
+    .map(([name, count]) => `${grouped(count)} ${name}`)
     .join(", ");
-}
-
-export function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(1)} s`;
-}
-
-const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
-
-/** How long something lasts, in the one or two units that matter: `4.2 s`, `3 min 10 s`, `2 h 5 min`, `3 d 4 h`. */
-export function lasting(ms: number): string {
-  if (ms < minuteMs) return ms < 10_000 ? seconds(Math.max(0, ms)) : `${Math.floor(ms / 1_000)} s`;
-  if (ms < hourMs) return pair(ms, minuteMs, "min", 1_000, "s");
-  if (ms < dayMs) return pair(ms, hourMs, "h", minuteMs, "min");
-  return pair(ms, dayMs, "d", hourMs, "h");
-}
-
-function pair(ms: number, bigMs: number, big: string, smallMs: number, small: string): string {
-  const rest = Math.floor((ms % bigMs) / smallMs);
-  return `${Math.floor(ms / bigMs)} ${big}${rest === 0 ? "" : ` ${rest} ${small}`}`;
 }
 
 /** A time as one reads it at night: how far away it is. */
 export function when(atMs: number, nowMs: number): string {
-  return atMs > nowMs ? `in ${lasting(atMs - nowMs)}` : `${lasting(nowMs - atMs)} ago`;
+  return atMs > nowMs ? `in ${span(atMs - nowMs)}` : `${span(nowMs - atMs)} ago`;
 }

@@ -2,7 +2,7 @@ import { huesOf } from "./hue.ts";
 import type { Hue } from "./hue.ts";
 import { markup } from "./markup.ts";
 import type { Markup } from "./markup.ts";
-import { grouped } from "./words.ts";
+import { grouped } from "../core/words.ts";
 
 export interface Point {
   readonly atMs: number;

@@ -3,7 +3,8 @@ import type { Doing } from "../core/why-open.ts";
 import type { Bounds, Controls } from "./controls.ts";
 import { markup } from "./markup.ts";
 import type { Markup } from "./markup.ts";
-import { counted, forMore, grouped, moment, span } from "./words.ts";
+import { counted, grouped, span } from "../core/words.ts";
+import { forMore, moment } from "./words.ts";
 
 /** What a job does, in words: its colour says the same, and is never alone. */
 export const doings: Readonly<Record<Doing, string>> = {

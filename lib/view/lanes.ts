@@ -3,7 +3,8 @@ import type { Controls } from "./controls.ts";
 import { laneMeans } from "./controls.ts";
 import { markup } from "./markup.ts";
 import type { Markup } from "./markup.ts";
-import { forMore, grouped } from "./words.ts";
+import { grouped } from "../core/words.ts";
+import { forMore } from "./words.ts";
 
 export function lanesSection({ lanes, parked, replies, atMs }: Overview, controls: Controls): Markup {
   return markup`<section data-part="lanes" aria-labelledby="sluice-lanes">

@@ -4,7 +4,8 @@ import type { LeaseView, LedgerView, Overview } from "../core/overview.ts";
 import type { Bounds, Controls } from "./controls.ts";
 import { markup } from "./markup.ts";
 import type { Markup } from "./markup.ts";
-import { counted, forMore, grouped, span } from "./words.ts";
+import { counted, grouped, span } from "../core/words.ts";
+import { forMore } from "./words.ts";
 
 export function ledgersSection({ ledgers, atMs, chains }: Overview, controls: Controls, bounds: Bounds): Markup {
   return markup`<section data-part="leases" aria-labelledby="sluice-leases">

@@ -2,7 +2,7 @@ import type { Doing } from "../core/why-open.ts";
 import { doings } from "./jobs.ts";
 import { markup } from "./markup.ts";
 import type { Markup } from "./markup.ts";
-import { exact, span } from "./words.ts";
+import { lasting, span } from "../core/words.ts";
 
 /** Something that a worker said of a job: `kind` as in the log, `facts` whatever it said beside it, never content. */
 export interface Heard {
@@ -49,20 +49,20 @@ export function timelineMarkup(heard: readonly Heard[], nowMs: number): Markup {
 const barWidth = 1_000;
 
 function bar(phases: readonly Phase[], nowMs: number): Markup {
-  const lasting = phases.filter(({ doing }) => doing !== "ended");
+  const before = phases.filter(({ doing }) => doing !== "ended");
   const [first, last] = [phases[0], phases.at(-1)];
   const fromMs = first?.fromMs ?? nowMs;
   const endMs = last?.doing === "ended" ? last.fromMs : nowMs;
   const lengthMs = Math.max(1, endMs - fromMs);
   const place = (atMs: number) => Math.round((barWidth * (atMs - fromMs)) / lengthMs);
-  const drawn = lasting.map(({ doing, fromMs: startMs, toMs = nowMs }) => {
+  const drawn = before.map(({ doing, fromMs: startMs, toMs = nowMs }) => {
     const x = place(startMs);
     return markup`<rect class="p-${doing}" x="${x}" width="${Math.max(2, place(toMs) - x)}" height="20"/>`;
   });
-  const said = lasting.map((phase) => `${saidOf(phase)} ${span((phase.toMs ?? nowMs) - phase.fromMs)}`).join(", ");
-  const legend = lasting.map((phase) => {
+  const said = before.map((phase) => `${saidOf(phase)} ${span((phase.toMs ?? nowMs) - phase.fromMs)}`).join(", ");
+  const legend = before.map((phase) => {
     const tookMs = (phase.toMs ?? nowMs) - phase.fromMs;
-    return markup`<li><span class="chip ${phase.doing}">${saidOf(phase)}</span> ${exact(tookMs)}</li>`;
+    return markup`<li><span class="chip ${phase.doing}">${saidOf(phase)}</span> ${lasting(tookMs)}</li>`;
   });
   return markup`<svg class="phases" viewBox="0 0 ${barWidth} 20" preserveAspectRatio="none" role="img" aria-label="${said}">${drawn}</svg>
 <ul class="legend phases">${legend}</ul>`;
@@ -76,7 +76,7 @@ function saidOf({ doing, stage }: Phase): string {
 
 function item({ atMs, kind, facts }: Heard, firstMs: number): Markup {
   const iso = new Date(atMs).toISOString();
-  return markup`<li><time datetime="${iso}" title="${iso}">${exact(atMs - firstMs)}</time> <span>${sentence(kind, facts)}</span></li>`;
+  return markup`<li><time datetime="${iso}" title="${iso}">${lasting(atMs - firstMs)}</time> <span>${sentence(kind, facts)}</span></li>`;
 }
 
 function stepOf({ model, target }: Heard["facts"]): string {
@@ -103,7 +103,7 @@ function sentence(kind: string, facts: Heard["facts"]): Markup {
         : markup`<span class="chip ${doing}">${saidOf(phase)}</span>${doing !== "requeued" && at}`;
     }
     case "attempted":
-      return markup`the attempt${at} ended: ${outcome}${name !== "" && name !== outcome && `, ${name}`}, after ${exact(Number(tookMs))}`;
+      return markup`the attempt${at} ended: ${outcome}${name !== "" && name !== outcome && `, ${name}`}, after ${lasting(Number(tookMs))}`;
     case "requeued":
       return markup`handed back to SQS for ${delayS} s: ${cause}`;
     case "step-skipped":

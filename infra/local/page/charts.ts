@@ -6,7 +6,7 @@ import { chartMarkup } from "../../../lib/view/chart.ts";
 import type { Chart, Line } from "../../../lib/view/chart.ts";
 import { markup } from "../../../lib/view/markup.ts";
 import type { Markup } from "../../../lib/view/markup.ts";
-import { span } from "../../../lib/view/words.ts";
+import { span } from "../../../lib/core/words.ts";
 import { keptMs } from "./measured.ts";
 import type { Measured, Statistic } from "./measured.ts";
 

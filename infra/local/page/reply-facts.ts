@@ -1,7 +1,7 @@
 /** What a stored reply tells about its job; never its output. */
 import type { JobRow } from "../../../lib/core/claim.ts";
 import { replyIn } from "../../../lib/core/reply.ts";
-import { exact } from "../../../lib/view/words.ts";
+import { lasting } from "../../../lib/core/words.ts";
 
 export function readReplyMeta(row: JobRow): readonly (readonly [name: string, value: string | undefined])[] {
   const reply = replyIn(row);
@@ -25,5 +25,5 @@ export function readReplyMeta(row: JobRow): readonly (readonly [name: string, va
 }
 
 function ms(name: string, value: number): string {
-  return `${name} ${exact(value)}`;
+  return `${name} ${lasting(value)}`;
 }
