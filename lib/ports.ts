@@ -1,6 +1,6 @@
 import type { Usage } from "./core/attempt.ts";
 import type { Breaker } from "./core/breaker.ts";
-import type { BudgetDay } from "./core/budget.ts";
+import type { Addition, BudgetDay } from "./core/budget.ts";
 import type { Claim, ClaimAnswer, ClaimAsk, Completed, JobRow, Owned, Progress, ReleaseAsk } from "./core/claim.ts";
 import type { Op } from "./core/config.ts";
 import type { ProviderError } from "./core/failure.ts";
@@ -176,10 +176,11 @@ export interface LeaseTable {
   /** Writes the breaker if it is still as seen; undefined: closed, without a failure. */
   writeBreaker(target: string, seen: Breaker | undefined, next: Breaker): Promise<RowWritten<Breaker>>;
   /**
-   * Adds to what a lane has spent on a day, and answers the sum. Sent twice it counts twice, which keeps the budget too well
-   * and never too badly. `ttlS`: epoch seconds after which the row may go. Throws if what stands there is no number.
+   * Adds to what a lane has spent on a day, and answers the sum. Sent again before the container's next addition it counts
+   * once, unless one that shares its slot has written meanwhile; after it, never. `ttlS`: epoch seconds after which the row
+   * may go. Throws if what stands there is no number.
    */
-  addSpent(of: BudgetDay, nanoUsd: number, ttlS: number): Promise<number>;
+  addSpent(of: BudgetDay, addition: Addition, ttlS: number): Promise<number>;
   /** An operator's override in the place of the one before it. What is learned beside it stays. */
   setOverride(ask: OverrideAsk): Promise<void>;
   /**

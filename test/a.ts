@@ -1,4 +1,5 @@
 /** Builders: each test states the facts that differ, these supply the rest. */
+import type { Addition } from "../lib/core/budget.ts";
 import type { Config } from "../lib/core/config.ts";
 import { ops } from "../lib/core/config.ts";
 import { noProgress } from "../lib/core/claim.ts";
@@ -12,7 +13,17 @@ import type { Step } from "../lib/core/plan.ts";
 
 export const t0 = Date.UTC(2026, 10, 29, 12);
 
+let containers = 0;
+
 export const a = {
+  /** By a container of its own. */
+  addition: (nanoUsd: number, facts: Partial<Addition> = {}): Addition => ({
+    nanoUsd,
+    by: `a-${String((containers += 1)).padStart(10, "0")}`,
+    number: 1,
+    ...facts,
+  }),
+
   delivery: (facts: Partial<Delivery> = {}): Delivery => ({
     messageId: "m-1",
     receiptHandle: "r-1",

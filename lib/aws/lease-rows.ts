@@ -1,7 +1,7 @@
 import type { AttributeValue, UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
 import type { Breaker } from "../core/breaker.ts";
-import { budgetName } from "../core/budget.ts";
-import type { BudgetDay } from "../core/budget.ts";
+import { budgetName, markOf } from "../core/budget.ts";
+import type { Addition, BudgetDay } from "../core/budget.ts";
 import type { Json } from "../core/json.ts";
 import { isLane } from "../core/lane.ts";
 import { headFields } from "../core/lease.ts";
@@ -90,12 +90,19 @@ export function spentOf(item: Item | undefined): number {
   return sum;
 }
 
-export function spentWrite(nanoUsd: number, ttlS: number) {
+/** Refused where the container's slot shows that it was counted. */
+export function spentWrite(addition: Addition, ttlS: number) {
+  const { slot, begins, mark } = markOf(addition);
   return {
-    UpdateExpression: "ADD #spent :nanoUsd SET #ttl = :ttl",
-    ExpressionAttributeNames: { "#spent": spentNanoUsd, "#ttl": "ttl" },
-    ExpressionAttributeValues: { ":nanoUsd": attribute(nanoUsd), ":ttl": attribute(ttlS) },
-    ReturnValues: "ALL_NEW",
+    UpdateExpression: "ADD #spent :nanoUsd SET #ttl = :ttl, #slot = :mark",
+    ConditionExpression: "attribute_not_exists(#slot) OR NOT begins_with(#slot, :begins) OR #slot < :mark",
+    ExpressionAttributeNames: { "#spent": spentNanoUsd, "#ttl": "ttl", "#slot": slot },
+    ExpressionAttributeValues: {
+      ":nanoUsd": attribute(addition.nanoUsd),
+      ":ttl": attribute(ttlS),
+      ":begins": attribute(begins),
+      ":mark": attribute(mark),
+    },
   } satisfies Partial<UpdateItemCommandInput>;
 }
 

@@ -156,7 +156,7 @@ export function createLeaseTable(dynamo: DynamoDBClient, TableName: string): Lea
     writeHead: (ledger, seen, next) => rewrite(headKey(ledger), headWrite(seen, next), (row) => row && headOf(row)),
     writeBreaker: (target, seen, next) => rewrite(breakerKey(target), breakerWrite(seen, next), breakerOf),
 
-    addSpent: async (of, nanoUsd, ttlS) => spentOf((await update(budgetKey(of), spentWrite(nanoUsd, ttlS))).Attributes),
+    addSpent: async (of, addition, ttlS) => spentOf((await send(budgetKey(of), spentWrite(addition, ttlS))).item),
 
     setOverride: async (override) => {
       await update(overrideKey(override), overrideWrite(override));

@@ -18,6 +18,15 @@ export interface Spent {
   readonly nanoUsd: number;
 }
 
+/** What a container adds to a day's sum. Its additions are numbered, so that a resend is known for one. */
+export interface Addition {
+  readonly nanoUsd: number;
+  /** The container's own word for itself, twelve characters that no other has. */
+  readonly by: string;
+  /** Above those of its additions before. */
+  readonly number: number;
+}
+
 /** A lane that has spent its budget waits until then, epoch ms. */
 export interface BudgetPause {
   readonly untilMs: number;
@@ -92,6 +101,23 @@ export function standingOfBudget(nanoUsd: number, budgetUsd: number) {
 /** A day's sum as it stands in the table, where somebody may have written it by hand; undefined: it is none. */
 export function readSpent(value: Json): number | undefined {
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+/** All of them, with their marks, stay within the kilobyte that a write unit pays for. */
+const slotsOfDay = 32;
+
+/**
+ * Where a day's row remembers the last addition of a container, and by what. Containers that share a slot forget for each
+ * other: then a resend may count twice. `begins`: what all marks of this container begin with; they grow as texts do.
+ */
+export function markOf({ by, number }: Addition): {
+  readonly slot: string;
+  readonly begins: string;
+  readonly mark: string;
+} {
+  const sum = Array.from(by, (letter) => letter.charCodeAt(0)).reduce((codes, code) => codes + code, 0);
+  const begins = `${by}#`;
+  return { slot: `by${sum % slotsOfDay}`, begins, mark: begins + String(number).padStart(9, "0") };
 }
 
 /** The name of a day's row. */

@@ -1,6 +1,6 @@
 import { sameBreaker } from "../core/breaker.ts";
 import type { Breaker } from "../core/breaker.ts";
-import { budgetName } from "../core/budget.ts";
+import { budgetName, markOf } from "../core/budget.ts";
 import { sameHead } from "../core/limit.ts";
 import type { Head, Page, PageRef } from "../core/lease.ts";
 import type { Json } from "../core/json.ts";
@@ -20,6 +20,8 @@ export function createMemoryLeaseTable(): LeaseTable {
     model: new Map<string, Json>(),
   };
   const spent = new Map<string, number>();
+  /** On the days' rows, by slot. */
+  const marks = new Map<string, string>();
   /** They lie on the heads too, and neither's writes touch the other. */
   const clocks = new Map<string, Clocks>();
   const pageClocks = new Map<string, Clocks>();
@@ -121,10 +123,15 @@ export function createMemoryLeaseTable(): LeaseTable {
       return { kind: "written" };
     },
 
-    addSpent: async (of, nanoUsd) => {
-      const sum = (spent.get(budgetName(of)) ?? 0) + nanoUsd;
-      spent.set(budgetName(of), sum);
-      return sum;
+    addSpent: async (of, addition) => {
+      const { slot, begins, mark } = markOf(addition);
+      const name = budgetName(of);
+      const last = marks.get(`${name} ${slot}`);
+      const sum = spent.get(name) ?? 0;
+      if (last?.startsWith(begins) && last >= mark) return sum;
+      marks.set(`${name} ${slot}`, mark);
+      spent.set(name, sum + addition.nanoUsd);
+      return sum + addition.nanoUsd;
     },
 
     setOverride: async ({ kind, name, override }) => {

@@ -8,7 +8,7 @@ import {
   spentTtlS,
   standingOfBudget,
 } from "../core/budget.ts";
-import type { BudgetDay, BudgetPause, Spent } from "../core/budget.ts";
+import type { Addition, BudgetDay, BudgetPause, Spent } from "../core/budget.ts";
 import type { Config } from "../core/config.ts";
 import { errorName } from "../core/error-name.ts";
 import type { Json } from "../core/json.ts";
@@ -23,6 +23,8 @@ interface Unwritten {
   readonly of: BudgetDay;
   readonly ttlS: number;
   nanoUsd: number;
+  /** Sent, and not answered: it may have been counted. */
+  unclear?: Addition | undefined;
 }
 
 /**
@@ -41,6 +43,8 @@ export class Budgets {
   /** What could not be read or written: said once, until it can. */
   readonly #troubles = new Set<string>();
   #writing: Promise<void> = Promise.resolve();
+  #by: string | undefined;
+  #additions = 0;
   #wroteAtMs = -Infinity;
   #cancelTimer: (() => void) | undefined;
 
@@ -105,20 +109,34 @@ export class Budgets {
     const nowMs = this.#world.clock.nowMs();
     if (this.#unwritten.size === 0 || nowMs >= lastMs) return;
     this.#wroteAtMs = nowMs;
-    await Promise.all([...this.#unwritten.values()].map((row) => this.#writeOne(row)));
+    await Promise.all([...this.#unwritten.values()].map((row) => this.#writeOne(row, lastMs)));
   }
 
-  async #writeOne(row: Unwritten): Promise<void> {
-    const { of, nanoUsd, ttlS } = row;
+  async #writeOne(row: Unwritten, lastMs: number): Promise<void> {
+    // As it was sent: only so is it known for the same. What was charged meanwhile goes after it.
+    const { unclear } = row;
+    if (unclear !== undefined && !(await this.#send(row, unclear))) return;
+    if (row.nanoUsd <= 0 || this.#world.clock.nowMs() >= lastMs) return;
+    this.#by ??= this.#world.clock.newId();
+    await this.#send(row, { nanoUsd: row.nanoUsd, by: this.#by, number: ++this.#additions });
+  }
+
+  /** Whether it was answered. */
+  async #send(row: Unwritten, addition: Addition): Promise<boolean> {
+    const { of, ttlS } = row;
     const what = `write what ${of.lane} has spent`;
+    row.unclear = addition;
     try {
-      const sum = await this.#world.leases.addSpent(of, nanoUsd, ttlS);
-      row.nanoUsd -= nanoUsd;
+      const sum = await this.#world.leases.addSpent(of, addition, ttlS);
+      row.unclear = undefined;
+      row.nanoUsd -= addition.nanoUsd;
       if (row.nanoUsd <= 0) this.#unwritten.delete(budgetName(of));
       this.#tell(what, undefined);
       this.#learn(of, sum);
+      return true;
     } catch (error) {
       this.#tell(what, errorName(error));
+      return false;
     }
   }
 

@@ -1,16 +1,18 @@
 import { DynamoDBClient, GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { beforeAll, describe, expect, test } from "vitest";
+import { systemClock } from "../../lib/aws/clock.ts";
 import { createLeaseTable } from "../../lib/aws/lease-table.ts";
 import type { Breaker } from "../../lib/core/breaker.ts";
-import { budgetName } from "../../lib/core/budget.ts";
-import type { BudgetDay } from "../../lib/core/budget.ts";
+import { budgetName, markOf } from "../../lib/core/budget.ts";
+import type { Addition, BudgetDay } from "../../lib/core/budget.ts";
 import type { Json } from "../../lib/core/json.ts";
 import type { Head, PageRef } from "../../lib/core/lease.ts";
 import type { LedgerOverride } from "../../lib/core/override.ts";
 import type { Clocks } from "../../lib/core/rate.ts";
 import { createMemoryLeaseTable } from "../../lib/memory/lease-table.ts";
 import type { BoardNames, LeaseTable } from "../../lib/ports.ts";
+import { a } from "../a.ts";
 import { createLeaseTable as createTable, dynamoEngines, engineForTests, localClient } from "./engines.ts";
 
 const noNames: BoardNames = { ledgers: [], targets: [], lanes: [], models: [] };
@@ -428,6 +430,13 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
   describe("what a lane has spent on a day", () => {
     const ttlS = 1_900_000_000;
     let days = 0;
+    /** Another container's, whose mark lies in the same slot of the row, or in another. */
+    const sharing = (with_: Addition, nanoUsd: number, isSame: boolean): Addition => {
+      for (;;) {
+        const other = a.addition(nanoUsd);
+        if ((markOf(other).slot === markOf(with_).slot) === isSame) return other;
+      }
+    };
     const newDay = (): BudgetDay => ({ lane: "bulk", day: `2026-11-${days++}` });
     const spent = async (...budgets: readonly BudgetDay[]) => (await board({ budgets })).spent;
 
@@ -435,15 +444,15 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
 
     test("is the sum of all that was added, and each addition tells it", async () => {
       const of = newDay();
-      expect(await table.addSpent(of, 60_000, ttlS)).toBe(60_000);
-      expect(await table.addSpent(of, 1, ttlS)).toBe(60_001);
+      expect(await table.addSpent(of, a.addition(60_000), ttlS)).toBe(60_000);
+      expect(await table.addSpent(of, a.addition(1), ttlS)).toBe(60_001);
       expect(await spent(of)).toEqual(new Map([[budgetName(of), 60_001]]));
     });
 
     test("is of that lane and that day alone", async () => {
       const [one, other] = [newDay(), newDay()];
-      await table.addSpent(one, 5, ttlS);
-      await table.addSpent({ ...one, lane: "rt" }, 7, ttlS);
+      await table.addSpent(one, a.addition(5), ttlS);
+      await table.addSpent({ ...one, lane: "rt" }, a.addition(7), ttlS);
       expect(await spent(one, other, { ...one, lane: "rt" })).toEqual(
         new Map([
           [budgetName(one), 5],
@@ -454,20 +463,55 @@ describe.each(implementations)("the lease table on %s", (name, { open, refusalRe
 
     test("keeps every nano-USD of millions", async () => {
       const of = newDay();
-      await table.addSpent(of, 9_000_000_000_000_000, ttlS);
-      expect(await table.addSpent(of, 1, ttlS)).toBe(9_000_000_000_000_001);
+      await table.addSpent(of, a.addition(9_000_000_000_000_000), ttlS);
+      expect(await table.addSpent(of, a.addition(1), ttlS)).toBe(9_000_000_000_000_001);
       expect(await spent(of)).toEqual(new Map([[budgetName(of), 9_000_000_000_000_001]]));
     });
 
     test("added by 64 at once lacks none of it", async () => {
       const of = newDay();
-      await Promise.all(Array.from({ length: 64 }, (_, index) => table.addSpent(of, index, ttlS)));
+      await Promise.all(Array.from({ length: 64 }, (_, index) => table.addSpent(of, a.addition(index), ttlS)));
       expect(await spent(of)).toEqual(new Map([[budgetName(of), (64 * 63) / 2]]));
+    });
+
+    test("counts an addition that is sent again once, and tells the sum as it stands", async () => {
+      const of = newDay();
+      const addition = a.addition(5);
+      await table.addSpent(of, addition, ttlS);
+      await table.addSpent(of, sharing(addition, 7, false), ttlS);
+      expect(await table.addSpent(of, addition, ttlS)).toBe(12);
+      expect(await table.addSpent(of, { ...addition, number: 2 }, ttlS)).toBe(17);
+      // A copy that was late on its way.
+      expect(await table.addSpent(of, addition, ttlS)).toBe(17);
+      expect(await spent(of)).toEqual(new Map([[budgetName(of), 17]]));
+    });
+
+    test("knows the tenth addition for newer than the ninth", async () => {
+      const of = newDay();
+      const ninth = a.addition(1, { number: 9 });
+      await table.addSpent(of, ninth, ttlS);
+      expect(await table.addSpent(of, { ...ninth, number: 10 }, ttlS)).toBe(2);
+      expect(await table.addSpent(of, ninth, ttlS)).toBe(2);
+    });
+
+    test("takes nobody else's addition for a resend, whoever shares the slot", async () => {
+      const of = newDay();
+      const addition = a.addition(5, { number: 2 });
+      await table.addSpent(of, addition, ttlS);
+      expect(await table.addSpent(of, sharing(addition, 7, true), ttlS)).toBe(12);
+      // Forgotten by then: it counts twice.
+      expect(await table.addSpent(of, addition, ttlS)).toBe(17);
+    });
+
+    test("counts an addition on each of its days", async () => {
+      const [one, other] = [newDay(), newDay()];
+      const addition = a.addition(5);
+      expect([await table.addSpent(one, addition, ttlS), await table.addSpent(other, addition, ttlS)]).toEqual([5, 5]);
     });
 
     test("costs a request", async () => {
       const before = requests();
-      await table.addSpent(newDay(), 1, ttlS);
+      await table.addSpent(newDay(), a.addition(1), ttlS);
       expect(requests() - before).toBe(name === "memory" ? 0 : 1);
     });
   });
@@ -940,7 +984,7 @@ describe.each(dynamoEngines.slice(0, 1))("the lease table on DynamoDB (%s)", (_n
     const TableName = await createTable(endpoint);
     const row = { pk: { S: "BUDGET#bulk#2026-11-29" }, spentNanoUsd: { S: "5" } };
     await dynamo.send(new PutItemCommand({ TableName, Item: row }));
-    const added = createLeaseTable(dynamo, TableName).addSpent({ lane: "bulk", day: "2026-11-29" }, 1, 9);
+    const added = createLeaseTable(dynamo, TableName).addSpent({ lane: "bulk", day: "2026-11-29" }, a.addition(1), 9);
     await expect(added).rejects.toMatchObject({ name: "ValidationException" });
     expect((await dynamo.send(new GetItemCommand({ TableName, Key: { pk: row.pk } }))).Item).toEqual(row);
   });
@@ -948,13 +992,37 @@ describe.each(dynamoEngines.slice(0, 1))("the lease table on DynamoDB (%s)", (_n
   test("lets a day's row go by the table's TTL", async () => {
     const dynamo = new DynamoDBClient({ ...localClient(endpoint), maxAttempts: 1 });
     const TableName = await createTable(endpoint);
-    await createLeaseTable(dynamo, TableName).addSpent({ lane: "bulk", day: "2026-11-29" }, 5, 1_900_000_000);
+    await createLeaseTable(dynamo, TableName).addSpent(
+      { lane: "bulk", day: "2026-11-29" },
+      a.addition(5, { by: "abcdefghijkl", number: 3 }),
+      1_900_000_000,
+    );
     const Key = { pk: { S: "BUDGET#bulk#2026-11-29" } };
     expect((await dynamo.send(new GetItemCommand({ TableName, Key }))).Item).toEqual({
       ...Key,
       spentNanoUsd: { N: "5" },
       ttl: { N: "1900000000" },
+      by14: { S: "abcdefghijkl#000000003" },
     });
+  });
+
+  test("keeps a day's row within the kilobyte of one write unit, however many containers there are", async () => {
+    const dynamo = new DynamoDBClient({ ...localClient(endpoint), maxAttempts: 1 });
+    const TableName = await createTable(endpoint);
+    const table = createLeaseTable(dynamo, TableName);
+    const of = { lane: "bulk", day: "2026-11-29" } as const;
+    const slots = new Set<string>();
+    while (slots.size < 32) {
+      const addition = a.addition(1e13, { by: systemClock.newId(), number: 999_999_999 });
+      slots.add(markOf(addition).slot);
+      await table.addSpent(of, addition, 1_900_000_000);
+    }
+    const { Item = {} } = await dynamo.send(
+      new GetItemCommand({ TableName, Key: { pk: { S: "BUDGET#bulk#2026-11-29" } } }),
+    );
+    expect(Object.keys(Item).filter((attribute) => attribute.startsWith("by"))).toHaveLength(32);
+    const bytes = Object.entries(Item).map(([attribute, { S = "", N = "" }]) => attribute.length + S.length + N.length);
+    expect(bytes.reduce((all, each) => all + each, 0)).toBeLessThan(1_024);
   });
 
   test.each<[says: string, row: Record<string, AttributeValue>]>([

@@ -10,6 +10,7 @@ import {
   chargeNanoUsd,
   dayEndMs,
   dayOf,
+  markOf,
   readSpent,
   spentTtlS,
   standingOfBudget,
@@ -157,3 +158,19 @@ test.each<[says: string, value: Json, read: number | undefined]>([
   ["without end", Infinity, undefined],
   ["nothing at all", null, undefined],
 ])("a row is read with %s", (_says, value, read) => expect(readSpent(value)).toBe(read));
+
+describe("an addition is remembered", () => {
+  const markedBy = (by: string, number: number) => markOf({ by, number, nanoUsd: 1 });
+  test("in a slot of its container's, by a text that grows with its number", () => {
+    expect(markedBy("AAAAAAAAAAAA", 7)).toEqual({
+      slot: "by12",
+      begins: "AAAAAAAAAAAA#",
+      mark: "AAAAAAAAAAAA#000000007",
+    });
+    expect(markedBy("AAAAAAAAAAAB", 10)).toEqual({
+      slot: "by13",
+      begins: "AAAAAAAAAAAB#",
+      mark: "AAAAAAAAAAAB#000000010",
+    });
+  });
+});

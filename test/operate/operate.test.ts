@@ -44,7 +44,7 @@ describe("who looks on", () => {
   test("sees what a lane has spent of its budget today", async () => {
     const service = aService();
     const lanes = { ...config.lanes, bg: { ...config.lanes.bg, dailyBudgetUsd: 5 } };
-    await service.world.leases.addSpent({ lane: "bg", day: "2026-11-29" }, 4e9, 0);
+    await service.world.leases.addSpent({ lane: "bg", day: "2026-11-29" }, a.addition(4e9), 0);
     const watched = { ...service.world, queues: { read: async () => depths } };
     const seen = await readOverview(watched, { ...config, lanes });
     expect(seen.lanes.map(({ budget }) => budget?.spentUsd)).toEqual([undefined, 4, undefined]);

@@ -1,3 +1,4 @@
+import { fc } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
 import { budgetName } from "../../lib/core/budget.ts";
 import type { Config } from "../../lib/core/config.ts";
@@ -7,8 +8,8 @@ import { budgetWriteMs } from "../../lib/core/limits.ts";
 import { createMemoryWorker } from "../../lib/memory/world.ts";
 import type { MemoryWorld } from "../../lib/memory/world.ts";
 import type { World } from "../../lib/ports.ts";
-import { t0 } from "../a.ts";
-import { aService, config as plain, frail } from "./a-service.ts";
+import { a, t0 } from "../a.ts";
+import { aService, config as plain, frail, passing } from "./a-service.ts";
 import type { Service } from "./a-service.ts";
 
 const day = "2026-11-29";
@@ -51,7 +52,7 @@ async function spentOf({ world }: Pick<Service, "world">, lane: Lane, on = day):
 
 /** Others have spent so much, and a second has passed in which that is heard. */
 async function spend({ world }: Service, lane: Lane, nanoUsd: number): Promise<void> {
-  await world.leases.addSpent({ lane, day }, nanoUsd, 0);
+  await world.leases.addSpent({ lane, day }, a.addition(nanoUsd), 0);
   await world.clock.advance(1_000);
 }
 
@@ -86,9 +87,9 @@ describe("what a lane's jobs cost", () => {
       { bg: 50 },
       {
         around: withLeases((world) => ({
-          addSpent: (of, nanoUsd, ttlS) => {
-            writes.push(`${nanoUsd} at ${world.clock.nowMs() - t0}`);
-            return world.leases.addSpent(of, nanoUsd, ttlS);
+          addSpent: (of, addition, ttlS) => {
+            writes.push(`${addition.nanoUsd} at ${world.clock.nowMs() - t0}`);
+            return world.leases.addSpent(of, addition, ttlS);
           },
         })),
       },
@@ -162,6 +163,87 @@ describe("what a lane's jobs cost", () => {
     service.send({ jobId: "three" });
     await service.invoke();
     expect(await spentOf(service, "bg")).toBe(3 * usd);
+  });
+
+  /** What becomes of one write: the answer is lost, or the request is, or it comes again when its time is over. */
+  const fates = ["well", "answer lost", "request lost", "late copy"] as const;
+  type Fate = (typeof fates)[number];
+  const down = () => Promise.reject(Object.assign(new Error("down"), { name: "TimeoutError" }));
+
+  /** Charges, one a second, each of whose writes meets its fate, and then all is well. */
+  async function chargedUnder(meets: readonly Fate[]) {
+    let writes = 0;
+    let late: () => Promise<unknown> = async () => undefined;
+    const service = aBudget(
+      { bg: 50 },
+      {
+        around: withLeases(({ leases }) => ({
+          addSpent: async (...ask) => {
+            const fate = meets[(writes += 1) - 1] ?? "well";
+            if (fate === "request lost") return down();
+            await late();
+            late = fate === "late copy" ? () => leases.addSpent(...ask) : async () => undefined;
+            const sum = await leases.addSpent(...ask);
+            return fate === "answer lost" ? down() : sum;
+          },
+        })),
+      },
+    );
+    const { clock } = service.world;
+    const { budgets } = service.worker;
+    for (const [second] of meets.entries()) {
+      budgets.charge("bg", 10 ** second, Infinity);
+      await clock.advance(1_000);
+    }
+    await budgets.write(Infinity);
+    return { service, charged: meets.reduce((sum, _fate, second) => sum + 10 ** second, 0) };
+  }
+
+  test("is counted once, however often its answer is lost", async () => {
+    const { service, charged } = await chargedUnder([
+      "answer lost",
+      "answer lost",
+      "answer lost",
+      "well",
+      "answer lost",
+    ]);
+    expect(await spentOf(service, "bg")).toBe(charged);
+  });
+
+  test("is counted once, whatever becomes of requests and answers", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.constantFrom(...fates), { maxLength: 8 }), async (meets) => {
+        const { service, charged } = await chargedUnder(meets);
+        expect((await spentOf(service, "bg")) ?? 0).toBe(charged);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("begins no second write after the last call", async () => {
+    let isDown = true;
+    const atMs: number[] = [];
+    const service = aBudget(
+      { bg: 50 },
+      {
+        around: withLeases(({ clock, leases }) => ({
+          addSpent: async (...ask) => {
+            atMs.push(clock.nowMs() - t0);
+            await clock.sleep(800);
+            return isDown ? down() : leases.addSpent(...ask);
+          },
+        })),
+      },
+    );
+    const { budgets } = service.worker;
+    budgets.charge("bg", 1, Infinity);
+    await service.world.clock.advance(2_000);
+    isDown = false;
+    budgets.charge("bg", 2, t0 + 2_500);
+    await service.world.clock.advance(2_000);
+    expect(atMs).toEqual([0, 2_000]);
+    await passing(service.world.clock, budgets.write(Infinity));
+    expect(await spentOf(service, "bg")).toBe(3);
   });
 
   test("is no lane's business that hangs: the handler returns in time", async () => {
@@ -251,7 +333,10 @@ describe("a lane that has spent its budget", () => {
   test("stops a job between its attempts", async () => {
     const fail = { when: { nth: 1 }, do: { kind: "fail", error: "internal" } } as const;
     const service = aBudget({ bg: 5 }, { script: { ...script, rules: [fail, answers] } });
-    service.world.clock.after(500, () => void service.world.leases.addSpent({ lane: "bg", day }, 5 * usd, 0));
+    service.world.clock.after(
+      500,
+      () => void service.world.leases.addSpent({ lane: "bg", day }, a.addition(5 * usd), 0),
+    );
     service.send();
     expect(await service.invoke()).toHaveLength(1);
     expect(asked(service)).toBe(1);
@@ -259,7 +344,10 @@ describe("a lane that has spent its budget", () => {
 
   test("lets the attempt end that is under way", async () => {
     const service = aBudget({ bg: 5 }, { script: { ...script, latency: 20_000 } });
-    service.world.clock.after(5_000, () => void service.world.leases.addSpent({ lane: "bg", day }, 5 * usd, 0));
+    service.world.clock.after(
+      5_000,
+      () => void service.world.leases.addSpent({ lane: "bg", day }, a.addition(5 * usd), 0),
+    );
     service.send();
     expect(await service.invoke()).toEqual([]);
     expect(service.reply()).toMatchObject({ ok: true });

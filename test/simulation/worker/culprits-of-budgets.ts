@@ -22,7 +22,8 @@ export const culpritsOfBudgets: readonly Culprit[] = [
     mutant: {
       view: (world) =>
         changed(world, "leases", {
-          addSpent: (of, nanoUsd, ttlS) => world.leases.addSpent(of, Math.floor(nanoUsd / 2), ttlS),
+          addSpent: (of, addition, ttlS) =>
+            world.leases.addSpent(of, { ...addition, nanoUsd: Math.floor(addition.nanoUsd / 2) }, ttlS),
         }),
     },
   },

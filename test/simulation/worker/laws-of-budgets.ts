@@ -1,4 +1,5 @@
 import { budgetUsdOf, dayOf } from "../../../lib/core/budget.ts";
+import type { Addition } from "../../../lib/core/budget.ts";
 import { isObject, parseJson } from "../../../lib/core/json.ts";
 import { isLane } from "../../../lib/core/lane.ts";
 import type { Lane } from "../../../lib/core/lane.ts";
@@ -41,8 +42,7 @@ const whatCostsIsCounted: Law = {
           (sum, { event }) => (event.kind === "attempted" && event.lane === lane ? sum + (event.costUsd ?? 0) : sum),
           0,
         );
-        const writtenUsd =
-          additions(history, lane).reduce((sum, { args: [, nanoUsd] }) => sum + Number(nanoUsd), 0) / 1e9;
+        const writtenUsd = additions(history, lane).reduce((sum, nanoUsd) => sum + nanoUsd, 0) / 1e9;
         return writtenUsd >= costUsd - 1e-9
           ? []
           : [{ about: lane, says: `cost ${costUsd} USD, of which ${writtenUsd} were written` }];
@@ -72,8 +72,17 @@ function spentSinceMs(history: History, lane: Lane, day: string): number | undef
   )?.atMs;
 }
 
-function additions(history: History, lane: Lane): readonly Call[] {
-  return momentsOf(history, "called").flatMap(({ call }) => (isOf(call, lane) ? [call] : []));
+/** Each once, however often it was sent. */
+function additions(history: History, lane: Lane): readonly number[] {
+  const calls = momentsOf(history, "called").flatMap(({ call }) => (isOf(call, lane) ? [call] : []));
+  const amounts = calls.flatMap(({ args: [, addition] }) =>
+    isAddition(addition) ? [[`${addition.by} ${addition.number}`, addition.nanoUsd] as const] : [],
+  );
+  return [...new Map(amounts).values()];
+}
+
+function isAddition(value: unknown): value is Addition {
+  return typeof value === "object" && value !== null && "by" in value && "number" in value && "nanoUsd" in value;
 }
 
 function isOf({ args: [of], name }: Call, lane: Lane, day?: string): boolean {
