@@ -10,7 +10,7 @@ export default defineConfig({
     // Some wait for minutes of real time: others have the core meanwhile.
     maxWorkers: Math.max(3, availableParallelism()),
     // Nothing here is a matter of time: a busy machine may take as long as it likes.
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     env: { CDK_VALIDATION: "false" },
     globalSetup: "test/own-tmpdir.ts",
     setupFiles: "test/setup.ts",

@@ -1,12 +1,13 @@
 import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
 
+import { isLane } from "../core/lane.ts";
 import { ledgersOf } from "../core/ledgers.ts";
 import { changeOverride } from "../operate/set-override.ts";
 import { Fault } from "../terminal/fault.ts";
 import type { Cli } from "./cli.ts";
 import { ending } from "./help.ts";
-import { needLedger } from "./look.ts";
+import { needLedger, needStanding } from "./look.ts";
 import { exitCodes } from "./run.ts";
 import type { Run } from "./run.ts";
 import { wholeFrom1 } from "./numbers.ts";
@@ -36,7 +37,8 @@ function limitOrDefault(text: string): number | "default" {
 
 async function limit(cli: Cli, name: string, asked: number | "default"): Promise<number> {
   const config = await cli.config();
-  needLedger(name, config);
+  if (asked === "default" && !isLane(name)) await needStanding(cli, name);
+  else needLedger(name, config);
   const limitMax = ledgersOf(config).get(name) ?? Infinity;
   if (asked !== "default" && asked > limitMax)
     throw new Fault(
@@ -45,6 +47,8 @@ async function limit(cli: Cli, name: string, asked: number | "default"): Promise
   const { leases } = await cli.deployment();
   const override = await changeOverride(leases, name, { limit: asked === "default" ? undefined : asked });
   if (cli.isJson) cli.document({ name, override });
+  else if (asked === "default" && limitMax === Infinity)
+    cli.lines([`${name}: nothing limits it any more; the config does not have it`]);
   else if (asked === "default")
     cli.lines([`${name}: the limit is learned again, at most ${limitMax}; workers know within 5 s`]);
   else cli.lines([`${name}: at most ${asked} leases; workers know within 5 s, and what is out runs to its end`]);

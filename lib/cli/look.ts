@@ -6,6 +6,7 @@ import { isLane, lanes } from "../core/lane.ts";
 import { ledgersOf } from "../core/ledgers.ts";
 import type { Overview } from "../core/overview.ts";
 import { readLimits, readOverview } from "../operate/read-overview.ts";
+import { overrideOf } from "../operate/set-override.ts";
 import { Fault } from "../terminal/fault.ts";
 import type { Cli } from "./cli.ts";
 
@@ -39,6 +40,14 @@ export function needLedger(name: string, config: Config): void {
 /** @throws Fault for a name that is neither a lane's nor in the config. */
 export function needLaneOrLedger(name: string, config: Config): void {
   if (!isLane(name) && !ledgersOf(config).has(name)) throw unknownName(name, [...lanes, ...ledgersOf(config).keys()]);
+}
+
+/** As {@link needLaneOrLedger}; a name that the config no longer has is one while something stands for it. */
+export async function needStanding(cli: Cli, name: string): Promise<void> {
+  const config = await cli.config();
+  if (isLane(name) || ledgersOf(config).has(name)) return;
+  const { leases } = await cli.deployment();
+  if (Object.keys(await overrideOf(leases, name)).length === 0) needLaneOrLedger(name, config);
 }
 
 function unknownName(name: string, known: readonly string[]): Fault {

@@ -6,7 +6,7 @@ import { Fault } from "../terminal/fault.ts";
 import type { Cli } from "./cli.ts";
 import { ending } from "./help.ts";
 import { endText } from "./ledgers.ts";
-import { needLaneOrLedger } from "./look.ts";
+import { needLaneOrLedger, needStanding } from "./look.ts";
 import { exitCodes } from "./run.ts";
 import type { Run } from "./run.ts";
 import { duration, instant } from "./numbers.ts";
@@ -57,7 +57,7 @@ async function pause(cli: Cli, name: string, asked: PauseOptions): Promise<numbe
 }
 
 async function resume(cli: Cli, name: string): Promise<number> {
-  needLaneOrLedger(name, await cli.config());
+  await needStanding(cli, name);
   const { leases } = await cli.deployment();
   const override = await changeOverride(leases, name, resumed);
   if (cli.isJson) cli.document({ name, override });

@@ -17,7 +17,7 @@ export async function changeOverride(
   name: string,
   change: { readonly [Field in keyof LedgerOverride]: LedgerOverride[Field] | undefined },
 ): Promise<LedgerOverride | LaneOverride> {
-  const seen = await readOne(leases, name);
+  const seen = await overrideOf(leases, name);
   const override = Object.fromEntries(
     Object.entries({ ...seen, ...change }).filter(([, value]) => value !== undefined),
   );
@@ -29,8 +29,11 @@ export async function changeOverride(
   return override;
 }
 
-/** Consistent: what was said a moment ago would be written over. */
-async function readOne(leases: Leases, name: string): Promise<LedgerOverride | LaneOverride> {
+/** What operators have said of a lane or a ledger. Consistent: what was said a moment ago would be written over. */
+export async function overrideOf(
+  leases: Pick<LeaseTable, "readBoard">,
+  name: string,
+): Promise<LedgerOverride | LaneOverride> {
   const none = { ledgers: [], targets: [], lanes: [], models: [], consistent: true } as const;
   const rows = await leases.readBoard(isLane(name) ? { ...none, lanes: [name] } : { ...none, ledgers: [name] });
   const { overrides }: { overrides: Overrides } = readOverrides(rows.overrides, () => true);

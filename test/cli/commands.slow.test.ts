@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SendMessageCommand } from "@aws-sdk/client-sqs";
 
-import { queueUrl } from "../../infra/local/service.ts";
+import { outputOf, queueUrl } from "../../infra/local/service.ts";
+import { createLeaseTable } from "../../lib/aws/lease-table.ts";
 import { isObject } from "../../lib/core/json.ts";
 import type { JsonObject } from "../../lib/core/json.ts";
+import { changeOverride } from "../../lib/operate/set-override.ts";
 import { job, write } from "../local/files.ts";
 import { temporaryFolder } from "../temporary.ts";
 import { serve } from "./service.ts";
@@ -159,6 +161,24 @@ describe.concurrent("npx sluice", { timeout: 300_000 }, () => {
     expect(above.stderr).toContain("the config's maximum of smart-text@us-west-2 is 30");
     expect((await service.sluice("limit", name, "0")).stderr).toContain("npx sluice pause stops a target");
     expect((await service.sluice("pause", "fast-txt@us-west-2")).stderr).toContain("did you mean fast-text@us-west-2?");
+  });
+
+  test("takes back what was said of a target that the config no longer has, and knows no other of it", async () => {
+    const gone = "gone-text@us-west-2";
+    const leases = createLeaseTable(service.clients.dynamo, outputOf(service, "leaseTableName"));
+    await changeOverride(leases, gone, { limit: 3, pausedUntilMs: 1_900_000_000_000 });
+    expect(documentOf(await service.sluice("resume", gone, "--json"))).toEqual({ name: gone, override: { limit: 3 } });
+    expect((await service.sluice("limit", gone, "2")).stderr).toContain(`the config has no ${gone}`);
+    expect((await service.sluice("limit", gone, "default")).stdout).toContain("nothing limits it any more");
+    for (const command of [
+      ["resume", gone],
+      ["limit", gone, "default"],
+      ["limit", "bulk", "default"],
+    ])
+      expect(await service.sluice(...command)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("the config has no "),
+      });
   });
 
   test("lists, shows, runs again and deletes what is parked, nothing without a choice", async () => {
