@@ -8,16 +8,32 @@ import { synthesize } from "../../infra/local/synth.ts";
 import { resolve, resourcesOf, text } from "../../infra/local/template.ts";
 import { isObject } from "../../lib/core/json.ts";
 import type { JsonObject } from "../../lib/core/json.ts";
+import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import type { Point } from "../../lib/view/chart.ts";
 import { markup, Markup } from "../../lib/view/markup.ts";
 import { stylesheet } from "../../lib/view/style.ts";
 import { widgetMarkup } from "./dashboard.ts";
 import { smallPng } from "./small-png.ts";
-import { busyLimits, busyScript, fillBusy, job, openBrowser, openStage } from "./stage.ts";
+import { busyLimits, job, openBrowser, openStage } from "./stage.ts";
 
 const out = process.argv[2] ?? new URL("../../infra/local/page/dashboard.png", import.meta.url).pathname;
 const bucketMs = 2_000;
 const rounds = 22;
+
+/** Something for every row: a target that fails, one that throttles, a request that Bedrock refuses, a long answer. */
+const script: ScriptText = {
+  seed: 11,
+  rules: [
+    { when: { jobId: "report-*" }, do: { kind: "answer" }, latency: 25_000 },
+    { when: { jobId: "refused-*" }, do: { kind: "fail", error: "invalid" } },
+    { when: { region: "us-east-1", modelId: "us.amazon.*", nth: { to: 12 } }, do: { kind: "fail", error: "internal" } },
+    {
+      when: { jobId: "digest-*", nth: { to: 3, of: "job" } },
+      do: { kind: "fail", error: "throttled", retryAfter: "5" },
+    },
+  ],
+  latency: { meanMs: 700, sigma: 0.6 },
+};
 
 /** Any module will do where only the template counts. */
 function smallEntry(): string {
@@ -44,14 +60,25 @@ function dashboardBody(): readonly JsonObject[] {
 }
 
 const widgets = dashboardBody();
-const stage = await openStage(busyScript, busyLimits);
+const stage = await openStage(script, busyLimits);
 const browser = await openBrowser();
 try {
   const depths = new Map<string, Point[]>();
   const nameOf = new Map(
     Object.entries(stage.service.depthUrls).map(([queue, url]) => [queue, url.split("/").at(-1) ?? ""]),
   );
-  await fillBusy(stage);
+  await stage.page.watching.pause("bulk");
+  await stage.client.submitBatch([
+    job("report-a", { model: "fast-text@us-west-2", fallback: "none" }),
+    job("archive-a", { lane: "bulk", deadlineAt: Date.now() + 20_000 }),
+    job("archive-b", { lane: "bulk" }),
+    ...["a", "b"].map((name) => job(`digest-${name}`, { model: "smart-text@us-west-2", fallback: "none" })),
+    ...Array.from({ length: 4 }, (_, place) =>
+      job(`east-${place}`, { model: "fast-text@us-east-1", fallback: "none" }),
+    ),
+    ...Array.from({ length: 24 }, (_, place) => job(`ticket-${place}`)),
+  ]);
+  await stage.sendBody("bg", "{ not: json");
   const fromMs = Math.floor(Date.now() / bucketMs) * bucketMs;
   for (let round = 0; round < rounds; round += 1) {
     const lane = round % 3 === 0 ? "rt" : "bg";
@@ -60,6 +87,7 @@ try {
         job(`ticket-${round}-${place}`, { model: round % 2 === 0 ? "fast-text" : "smart-text", lane }),
       ),
     );
+    if (round % 8 === 3) await stage.client.submit(job(`refused-${round}`));
     const seen = await stage.page.watching.overview();
     const atMs = Math.floor(seen.atMs / bucketMs) * bucketMs;
     const all = [
