@@ -180,11 +180,13 @@ export interface StepFacts {
 
 /** Why this step is not tried now; undefined: it is. The first reason that applies is told. */
 export function skipReason(step: Step, facts: StepFacts): SkipReason | undefined {
-  const { need, nowMs, budgetUntilMs, breakerUntilMs, pausedUntilMs } = facts;
+  const { need, nowMs, budgetUntilMs, breakerUntilMs = 0, pausedUntilMs = 0 } = facts;
   if (budgetUntilMs !== undefined) return { kind: "budget-spent", untilMs: budgetUntilMs };
   if (facts.takenOut === true) return { kind: "taken-out" };
-  if (breakerUntilMs !== undefined && breakerUntilMs > nowMs) return { kind: "breaker-open", untilMs: breakerUntilMs };
-  if (pausedUntilMs !== undefined && pausedUntilMs > nowMs) return { kind: "paused", untilMs: pausedUntilMs };
+  // The one that lasts longer is what keeps the job from it.
+  if (breakerUntilMs > nowMs && breakerUntilMs >= pausedUntilMs)
+    return { kind: "breaker-open", untilMs: breakerUntilMs };
+  if (pausedUntilMs > nowMs) return { kind: "paused", untilMs: pausedUntilMs };
   if (!step.ops.includes(need.op)) return { kind: "op-not-served" };
   const feature = need.features.find((it) => step.lacks.includes(it));
   if (feature !== undefined) return { kind: "feature-missing", feature };

@@ -230,6 +230,18 @@ describe("a step is skipped", () => {
     ["while its breaker is open", {}, { breakerUntilMs: t0 + 1 }, { kind: "breaker-open", untilMs: t0 + 1 }],
     ["not when a probe may go", {}, { breakerUntilMs: t0 }, undefined],
     ["while its ledger is paused", {}, { pausedUntilMs: t0 + 1 }, { kind: "paused", untilMs: t0 + 1 }],
+    [
+      "while it is paused for longer than its breaker is open",
+      {},
+      { breakerUntilMs: t0 + 30_000, pausedUntilMs: t0 + 30_001 },
+      { kind: "paused", untilMs: t0 + 30_001 },
+    ],
+    [
+      "while its breaker is open for as long as it is paused",
+      {},
+      { breakerUntilMs: t0 + 30_000, pausedUntilMs: t0 + 30_000 },
+      { kind: "breaker-open", untilMs: t0 + 30_000 },
+    ],
     ["not when the pause is over", {}, { pausedUntilMs: t0 }, undefined],
     ["when it does not serve the op", { ops: ["invoke_model"] }, {}, { kind: "op-not-served" }],
     [
