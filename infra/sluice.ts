@@ -11,7 +11,7 @@ import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
 import { checkConfig } from "../lib/config.ts";
 import type { Config } from "../lib/core/config.ts";
-import { lanes } from "../lib/core/lane.ts";
+import { byLane, lanes } from "../lib/core/lane.ts";
 import type { Lane } from "../lib/core/lane.ts";
 import { outputsPrefix, paramsPrefix } from "../lib/core/limits.ts";
 import { sweepIndex } from "../lib/core/sweep.ts";
@@ -76,7 +76,7 @@ export class Sluice extends Construct {
     const { ttlDays } = this.config.replies;
 
     refuseShared(queues);
-    this.jobQueues = eachLane((lane) => new JobQueue(this, idOf(lane, "Queue"), { lane, key, given: queues[lane] }));
+    this.jobQueues = byLane((lane) => new JobQueue(this, idOf(lane, "Queue"), { lane, key, given: queues[lane] }));
     this.parked = new ParkedQueue(this, "Parked", key);
     this.repliesQueue = new RepliesQueue(this, "RepliesQueue", key);
     this.jobTable = new JobTable(this, "JobTable", { removalPolicy, key, given: tables.jobs });
@@ -102,7 +102,7 @@ export class Sluice extends Construct {
         SLUICE_REPLIES_QUEUE_URL: this.repliesQueue.queue.queueUrl,
       },
     };
-    this.workers = eachLane((lane) => {
+    this.workers = byLane((lane) => {
       const { queue } = this.jobQueues[lane];
       const mapping = laneMapping(this.config, lane);
       const reservedConcurrency = reserved[lane];
@@ -300,10 +300,6 @@ export class Sluice extends Construct {
     if (told.length > 0) sweeper.allow(["sqs:SendMessage"], ...told);
     allowAnnouncing(sweeper, this.config, { beating: false });
   }
-}
-
-function eachLane<Value>(make: (lane: Lane) => Value): Readonly<Record<Lane, Value>> {
-  return { rt: make("rt"), bg: make("bg"), bulk: make("bulk") };
 }
 
 function idOf(lane: Lane, noun: string): string {

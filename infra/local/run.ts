@@ -9,6 +9,7 @@ import { createOutbox } from "../../lib/client/outbox.ts";
 import { createOutputs } from "../../lib/client/outputs.ts";
 import type { JobRow } from "../../lib/core/claim.ts";
 import { errorName } from "../../lib/core/error-name.ts";
+import { byLane } from "../../lib/core/lane.ts";
 import type { Lane } from "../../lib/core/lane.ts";
 import { leaseGraceMs, leaseMs } from "../../lib/core/limits.ts";
 import type { JobTable } from "../../lib/ports.ts";
@@ -110,7 +111,7 @@ function isTimeout(reason: unknown): boolean {
 
 function clientOf(service: Service, jobs: JobTable): Client {
   const { clients, config } = service;
-  const queueUrls = { rt: queueUrl(service, "rt"), bg: queueUrl(service, "bg"), bulk: queueUrl(service, "bulk") };
+  const queueUrls = byLane((lane) => queueUrl(service, lane));
   return clientOn({
     outbox: createOutbox(clients.sqs, clients.s3, queueUrls),
     outputs: createOutputs(clients.s3),

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 
 import { isObject, parseJson } from "../core/json.ts";
 import type { JsonObject } from "../core/json.ts";
+import { byLane } from "../core/lane.ts";
 import type { Lane } from "../core/lane.ts";
 import { replyTtlDaysDefault } from "../core/limits.ts";
 import { Fault } from "../terminal/fault.ts";
@@ -91,8 +92,7 @@ export function outputOf({ values }: Outputs, name: string): string {
 
 /** The URLs of the lanes' queues. @throws Fault */
 export function laneUrls(outputs: Outputs): Readonly<Record<Lane, string>> {
-  const url = (lane: Lane) => outputOf(outputs, `${lane}QueueUrl`);
-  return { rt: url("rt"), bg: url("bg"), bulk: url("bulk") };
+  return byLane((lane) => outputOf(outputs, `${lane}QueueUrl`));
 }
 
 /** How long a reply is kept. The stack of an earlier version does not say. */

@@ -4,6 +4,11 @@ export const lanes = ["rt", "bg", "bulk"] as const;
 /** `rt`: somebody is waiting. `bg`: soon. `bulk`: whenever. */
 export type Lane = (typeof lanes)[number];
 
+/** One of each. */
+export function byLane<Value>(make: (lane: Lane) => Value): Readonly<Record<Lane, Value>> {
+  return { rt: make("rt"), bg: make("bg"), bulk: make("bulk") };
+}
+
 export function isLane(value: unknown): value is Lane {
   return lanes.some((lane) => lane === value);
 }

@@ -1,6 +1,6 @@
 import type { Config } from "../core/config.ts";
 import { laneLimits, queueVisibilityS } from "../core/limits.ts";
-import { lanes } from "../core/lane.ts";
+import { byLane, lanes } from "../core/lane.ts";
 import type { Lane } from "../core/lane.ts";
 import { invoke } from "../memory/invoke.ts";
 import { createMemoryQueue } from "../memory/queue.ts";
@@ -26,7 +26,7 @@ export class Lanes {
         visibilityS: queueVisibilityS(lane),
         receivesMax: laneLimits[lane].receivesMax,
       });
-    this.queues = { rt: queueOf("rt"), bg: queueOf("bg"), bulk: queueOf("bulk") };
+    this.queues = byLane(queueOf);
   }
 
   /** No message is left, seen or unseen, and no invocation runs. */

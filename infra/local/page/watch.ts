@@ -12,7 +12,7 @@ import { rerun, RerunRefused } from "../../../lib/client/rerun.ts";
 import type { JobRow } from "../../../lib/core/claim.ts";
 import { isJobId } from "../../../lib/core/envelope.ts";
 import { readBody } from "../../../lib/core/feeds.ts";
-import { isLane } from "../../../lib/core/lane.ts";
+import { byLane, isLane } from "../../../lib/core/lane.ts";
 import { ledgersOf } from "../../../lib/core/ledgers.ts";
 import { foreverMs } from "../../../lib/core/override.ts";
 import type { Overview } from "../../../lib/core/overview.ts";
@@ -65,7 +65,7 @@ export function watchService(service: Service): Watching {
   const leases = createLeaseTable(clients.dynamo, outputOf(service, "leaseTableName"));
   const queues = createQueueDepths(clients.sqs, depthUrls);
   const bucket = outputOf(service, "repliesBucketName");
-  const lanes = { rt: queueUrl(service, "rt"), bg: queueUrl(service, "bg"), bulk: queueUrl(service, "bulk") };
+  const lanes = byLane((lane) => queueUrl(service, lane));
   const parkedQueue = createParkedQueue(clients.sqs, queueUrl(service, "parked"));
 
   let reads = 0;
