@@ -37,6 +37,22 @@ const unsaid = new Set([
   "messageId",
   "jobId",
 ]);
+/**
+ * Said only while a job is open. Whatever else is the first that is kept of a job (that its reply was announced, a late copy
+ * of its message) may come after its end, and no end would follow it.
+ */
+const ofOpenJobs = new Set([
+  "claimed",
+  "stage",
+  "lease-taken",
+  "lease-refused",
+  "attempted",
+  "step-skipped",
+  "fallback",
+  "requeued",
+  "hidden",
+  "unknown-model",
+]);
 /** These hold what was asked and answered. */
 const content = new Set(["payload"]);
 
@@ -62,6 +78,9 @@ export function createHistory({ jobsMax, eventsMax }: Record<keyof typeof bounds
       const atMs = Date.parse(String(timestamp));
       if (typeof jobId !== "string" || typeof kind !== "string" || Number.isNaN(atMs) || content.has(kind)) return;
       while ((!jobs.has(jobId) && jobs.size >= jobsMax) || events >= eventsMax) forgetOne();
+      if (!jobs.has(jobId) && !ofOpenJobs.has(kind)) over.add(jobId);
+      // A jobId is free again when its reply has been forgotten.
+      if (kind === "claimed") over.delete(jobId);
       const its = jobs.get(jobId) ?? [];
       jobs.set(jobId, its);
       its.push({ atMs, kind, facts: factsOf(line) });

@@ -74,6 +74,51 @@ describe("the history of jobs", () => {
     expect(["long", "first", "second", "third"].map((jobId) => history.of(jobId).length)).toEqual([1, 2, 0, 1]);
   });
 
+  const atWork = { message: "stage" };
+  const replied = { message: "replied", status: "succeeded" };
+  describe("of three jobs at most", () => {
+    test.each<[says: string, lines: readonly JsonLine[]]>([
+      ["a job that is announced after it was forgotten makes no room of an open one", [{ message: "announced" }]],
+      ["nor does one that is told in vain", [{ message: "announcement-failed" }, { message: "announcement-given-up" }]],
+      ["nor a late copy of its message", [{ message: "duplicate", why: "done" }]],
+      ["nor what failed beside it", [{ message: "trouble", what: "hook ended" }]],
+      ["nor one that ended and was announced", [{ message: "claimed" }, atWork, replied, { message: "announced" }]],
+      ["nor one whose envelope was refused", [{ message: "refused", field: "op" }]],
+    ])("%s", (_says, lines) => {
+      const history = createHistory({ jobsMax: 3, eventsMax: 1_000 });
+      const hear = (jobId: string, facts: JsonLine) => history.hear(line({ jobId, ...facts }));
+      for (const jobId of ["open-1", "open-2"]) hear(jobId, atWork);
+      for (let late = 0; late < 5; late += 1) for (const facts of lines) hear(`late-${late}`, facts);
+      expect(["open-1", "open-2", "late-3", "late-4"].map((jobId) => history.of(jobId).length)).toEqual([
+        1,
+        1,
+        0,
+        lines.length,
+      ]);
+    });
+
+    test.each<[says: string, facts: JsonLine]>([
+      ["claimed", { message: "claimed" }],
+      ["at work", atWork],
+      ["asking", { message: "attempted", outcome: "transient" }],
+      ["waiting for a lease", { message: "lease-refused", reason: "full" }],
+      ["handed back", { message: "requeued", cause: "capacity" }],
+      ["hidden", { message: "hidden", why: "paused" }],
+    ])("one that is %s is open, though nothing is kept of its beginning", (_says, facts) => {
+      const history = createHistory({ jobsMax: 3, eventsMax: 1_000 });
+      history.hear(line(facts));
+      for (let job = 0; job < 5; job += 1) history.hear(line({ jobId: `job-${job}`, ...replied }));
+      expect(history.of("order-1")).toHaveLength(1);
+    });
+
+    test("one that is claimed again after its end is open again", () => {
+      const history = createHistory({ jobsMax: 3, eventsMax: 1_000 });
+      for (const facts of [atWork, replied, { message: "claimed" }]) history.hear(line(facts));
+      for (let job = 0; job < 5; job += 1) history.hear(line({ jobId: `job-${job}`, ...replied }));
+      expect(history.of("order-1")).toHaveLength(3);
+    });
+  });
+
   test("keeps so many lines of all jobs, of those that are open to the last", () => {
     const history = createHistory({ jobsMax: 100, eventsMax: 12 });
     for (let place = 0; place < 5; place += 1) history.hear(line({ jobId: "long", place }));
