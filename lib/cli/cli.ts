@@ -74,7 +74,7 @@ export class Cli {
       const { config, from, isDeployed } = await readConfig(outputs, this.options.config);
       if (isDeployed === false)
         this.screen.tell(
-          `${from} is not the config that ${name} was deployed with: limits and prices may differ`,
+          `${from} is not the config that ${name} was deployed with, or another version deployed it: limits and prices may differ`,
           "yellow",
         );
       return config;

@@ -158,7 +158,7 @@ async function checkConfig(
       [
         problem(
           "config",
-          `${from} is not the config that ${name} was deployed with`,
+          `${from} is not the config that ${name} was deployed with, or another version deployed it`,
           "name the right file with --config, or deploy",
         ),
       ],
