@@ -212,8 +212,8 @@ export function queueVisibilityS(lane: Lane): number {
 export const objectBytesMax = 32 * 1_048_576;
 
 /**
- * What the records of one container hold of S3 at once, unless a single object is bigger: read, parsed, hashed and sent, it
- * takes several times that of the function's 512 MB.
+ * What the records of one container hold of S3 at once, unless a single object is bigger. Read, parsed, hashed and sent, an
+ * object takes some five times its size, and the function has 512 MB (D-87).
  */
 export const objectsHeldBytesMax = 48 * 1_048_576;
 

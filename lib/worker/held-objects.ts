@@ -9,25 +9,30 @@ import type { Objects } from "../ports.ts";
 export class HeldObjects {
   readonly #objects: Pick<Objects, "get">;
   readonly #bytes = new Map<Delivery, number>();
+  /** A read that answers only after its record has ended must hold nothing. */
+  readonly #ended = new WeakSet<Delivery>();
 
   constructor(objects: Pick<Objects, "get">) {
     this.#objects = objects;
   }
 
-  /** Reads an object for a record, which holds it until it is let go. One always has room, however big it is. */
+  /** Reads an object for a record, which holds it until it is let go. One record always has room for its own. */
   get(
     delivery: Delivery,
     { bucket, key }: { readonly bucket: string; readonly key: string },
   ): ReturnType<Objects["get"]> {
     return this.#objects.get(bucket, key, (bytes) => {
-      const held = [...this.#bytes.values()].reduce((sum, each) => sum + each, 0);
-      if (held > 0 && held + bytes > objectsHeldBytesMax) return false;
-      this.#bytes.set(delivery, (this.#bytes.get(delivery) ?? 0) + bytes);
+      if (this.#ended.has(delivery)) return false;
+      const own = (this.#bytes.get(delivery) ?? 0) + bytes;
+      const others = [...this.#bytes].reduce((sum, [other, held]) => (other === delivery ? sum : sum + held), 0);
+      if (others > 0 && others + own > objectsHeldBytesMax) return false;
+      this.#bytes.set(delivery, own);
       return true;
     });
   }
 
   letGo(delivery: Delivery): void {
     this.#bytes.delete(delivery);
+    this.#ended.add(delivery);
   }
 }

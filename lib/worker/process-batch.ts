@@ -43,7 +43,7 @@ export async function processBatch(
   // Whatever hangs past the last call is reported, and comes again.
   await atMost(clock, invocation.lastCallAtMs - clock.nowMs(), allSettled);
 
-  // Of those that hang, nothing more is read.
+  // Those that hang let go too, and hold nothing that they read later.
   for (const delivery of deliveries) worker.objects.letGo(delivery);
   cancelBell();
   invocation.tasks.close();

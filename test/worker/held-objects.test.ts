@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { objectsHeldBytesMax } from "../../lib/core/limits.ts";
+import type { Delivery } from "../../lib/core/job.ts";
+import { createMemoryObjects } from "../../lib/memory/objects.ts";
+import { HeldObjects } from "../../lib/worker/held-objects.ts";
+import { a } from "../a.ts";
 import { aService } from "./a-service.ts";
 
 const bucket = "prompts";
@@ -24,6 +28,7 @@ const everyWay: readonly [says: string, way: Way][] = Object.entries(ways);
 /** A lane whose objects are so big, without anybody having to write them; Bedrock takes three seconds. */
 function picturesOf(bytes: number) {
   let hangs = false;
+  let readMs = 0;
   const service = aService({
     script: { latency: 3_000 },
     around: (world) => ({
@@ -31,6 +36,7 @@ function picturesOf(bytes: number) {
       objects: {
         ...world.objects,
         async get(where, key, fits = () => true) {
+          if (readMs > 0) await world.clock.sleep(readMs);
           const read = await world.objects.get(where, key, (small) => fits(key.startsWith("small") ? small : bytes));
           return hangs ? new Promise<never>(() => undefined) : read;
         },
@@ -49,6 +55,7 @@ function picturesOf(bytes: number) {
     mostAtOnce: () => Math.max(...Object.values(play.record().targets).map(({ max }) => max)),
     callsOf: (key: string) => play.record().jobs[key]?.calls,
     setHanging: (now: boolean) => (hangs = now),
+    setReadMs: (ms: number) => (readMs = ms),
   };
 }
 
@@ -92,6 +99,32 @@ describe.each(everyWay)("ten big jobs of one batch, %s", (_says, way) => {
     expect(delayS[0]).toBeGreaterThanOrEqual(5);
     expect(delayS[0]).toBeLessThanOrEqual(15);
   });
+});
+
+test("what is read only after its invocation has ended is not held, for nobody would let it go", async () => {
+  const service = picturesOf(objectsHeldBytesMax);
+  service.setReadMs(91_000);
+  service.send("late", ways["whose params are in S3"]);
+  expect(await service.invoke({ timeoutMs: 90_000 })).toHaveLength(1);
+  await service.world.clock.advance(3_000);
+  service.setReadMs(0);
+  service.send("next");
+  expect(await service.invoke()).toEqual([]);
+  expect(service.reply("next")?.ok).toBe(true);
+});
+
+test("a record has room for its envelope and its params, if nobody else holds any", async () => {
+  const objects = createMemoryObjects("outputs", objectsHeldBytesMax);
+  const held = new HeldObjects({
+    get: (where, key, fits = () => true) => objects.get(where, key, () => fits(Number(key))),
+  });
+  for (const key of ["20", "30"]) objects.put(bucket, String(Number(key) * 2 ** 20), "{}");
+  const [one, other] = [a.delivery({ messageId: "one" }), a.delivery({ messageId: "other" })];
+  const get = async (of: Delivery, megabytes: number) =>
+    (await held.get(of, { bucket, key: String(megabytes * 2 ** 20) })).kind;
+  expect([await get(one, 20), await get(one, 30), await get(other, 20)]).toEqual(["found", "found", "no-room"]);
+  held.letGo(one);
+  expect([await get(other, 20), await get(one, 20)]).toEqual(["found", "no-room"]);
 });
 
 test("what hung when its invocation ended is held no longer", async () => {
