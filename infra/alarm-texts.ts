@@ -67,7 +67,7 @@ export const alarmTexts = {
   },
   UnexpectedErrors: {
     when: "records met a bug",
-    remedy: "They come again, and end with internal_error at the third time; roll back if it came with a deploy",
+    remedy: "They come again; a claimed job ends with internal_error at the third. Roll back if it came with a deploy",
   },
   FunctionThrottles: {
     when: "Lambda refused invocations",

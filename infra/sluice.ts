@@ -263,8 +263,15 @@ export class Sluice extends Construct {
       }),
     );
     if (arns.length > 0) fn.allow(["s3:ListBucket"], ...arns);
-    // S3 decrypts for whoever gets, by his own right.
-    if (keys.length > 0) fn.allow(["kms:Decrypt"], ...keys);
+    // S3 decrypts for whoever gets, by his own right, which is good for nothing else.
+    for (const key of keys)
+      fn.role.addToPrincipalPolicy(
+        new PolicyStatement({
+          actions: ["kms:Decrypt"],
+          resources: [key],
+          conditions: { StringEquals: { "kms:ViaService": `s3.${key.split(":")[3] ?? ""}.${Aws.URL_SUFFIX}` } },
+        }),
+      );
     const theirs = asked.map((name) => `arn:<AWS::Partition>:s3:::${name}/*`);
     acknowledgeKeys(fn.role, `<${bucketId}.Arn>/${paramsPrefix}*`, ...theirs);
   }

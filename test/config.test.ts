@@ -246,6 +246,14 @@ const refused: [says: string, input: unknown, problem: string][] = [
     { ...calm, paramsRef: { buckets: ["in-box"], keys: [key] } },
     "paramsRef.keys.0: must be the ARN of a key, like arn:aws:kms:us-west-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab; no alias",
   ]),
+  [
+    "keys of no bucket",
+    {
+      ...calm,
+      paramsRef: { buckets: [], keys: ["arn:aws:kms:us-west-2:123456789012:key/mrk-1234abcd12ab34cd56ef1234567890ab"] },
+    },
+    "paramsRef.keys: are of no bucket; name in buckets those that they encrypt, or leave them out",
+  ],
   ...["arn:aws:sqs:us-west-2:123456789012:done", "https://sqs.us-west-2.amazonaws.com/123456789012/done.fifo"].map(
     (url): [string, unknown, string] => [
       `a queue for announcements as ${url}`,

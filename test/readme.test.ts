@@ -119,6 +119,8 @@ describe("the README's examples", () => {
     expect(JSON.parse(Item?.["reply"]?.S ?? "")).toMatchObject({ status: "cancelled" });
 
     const python = block("python", "boto3");
+    for (const [, variable = ""] of python.matchAll(/os\.environ\["(\w+)"\]/g))
+      expect(shell).toMatch(new RegExp(`^export .*${variable}=`, "m"));
     expect(python).toContain('.get_item(Key={"jobId": job["jobId"]}).get("Item", {})');
     expect(python).toContain('json.loads(row["reply"])["status"]');
     const { stderr } = await promisify(execFile)("python3", ["-c", "import ast, sys; ast.parse(sys.argv[1])", python]);

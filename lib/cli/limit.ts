@@ -47,10 +47,16 @@ async function limit(cli: Cli, name: string, asked: number | "default"): Promise
   const { leases } = await cli.deployment();
   const override = await changeOverride(leases, name, { limit: asked === "default" ? undefined : asked });
   if (cli.isJson) cli.document({ name, override });
-  else if (asked === "default" && limitMax === Infinity)
-    cli.lines([`${name}: nothing limits it any more; the config does not have it`]);
+  else if (asked === "default" && limitMax === Infinity) cli.lines([goneText(name, override)]);
   else if (asked === "default")
     cli.lines([`${name}: the limit is learned again, at most ${limitMax}; workers know within 5 s`]);
   else cli.lines([`${name}: at most ${asked} leases; workers know within 5 s, and what is out runs to its end`]);
   return exitCodes.ok;
+}
+
+/** Of a target that the config does not have. */
+function goneText(name: string, override: object): string {
+  const stands =
+    Object.keys(override).length === 0 ? "nothing stands for it" : `npx sluice resume ${name} takes back the rest`;
+  return `${name}: no limit is set any more; the config does not have it, and ${stands}`;
 }

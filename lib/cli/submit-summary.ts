@@ -102,10 +102,10 @@ export function summaryLines(submitted: Submitted, columns: number): readonly st
 function listedSent({ sentCount, open, answeredBefore, counts }: Sums): string {
   const underWay = open - sentCount;
   return [
-    `${sentCount} sent`,
-    ...(underWay > 0 ? [`${underWay} under way already`] : []),
-    ...(answeredBefore > 0 ? [`${answeredBefore} answered before`] : []),
-    ...(counts.notSent > 0 ? [`${counts.notSent} not sent`] : []),
+    `${grouped(sentCount)} sent`,
+    ...(underWay > 0 ? [`${grouped(underWay)} under way already`] : []),
+    ...(answeredBefore > 0 ? [`${grouped(answeredBefore)} answered before`] : []),
+    ...(counts.notSent > 0 ? [`${grouped(counts.notSent)} not sent`] : []),
   ].join(", ");
 }
 

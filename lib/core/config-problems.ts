@@ -13,7 +13,7 @@ export interface Problem {
 
 /** What does not go together in a config whose every setting is well formed. */
 export function problemsIn(config: Config): readonly Problem[] {
-  const relations = [chains, stopReasons, arns, groups, windows, counts, budgets];
+  const relations = [chains, stopReasons, arns, groups, windows, counts, budgets, keys];
   return relations.flatMap((relation) => [...relation(config)]);
 }
 
@@ -25,6 +25,14 @@ function* chains(config: Config): Generator<Problem> {
       if (fault !== undefined) yield { path, message: fault };
     }
   }
+}
+
+function* keys({ paramsRef }: Config): Generator<Problem> {
+  if (paramsRef.keys !== undefined && paramsRef.keys.length > 0 && paramsRef.buckets.length === 0)
+    yield {
+      path: ["paramsRef", "keys"],
+      message: "are of no bucket; name in buckets those that they encrypt, or leave them out",
+    };
 }
 
 /** A model may have stop reasons of its own, and nobody knows them all: one is refused if it is nearly another's, or never comes. */

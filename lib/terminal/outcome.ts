@@ -1,12 +1,12 @@
 /** The lines that every summary of jobs has. */
-import { seconds } from "../core/words.ts";
+import { grouped, seconds } from "../core/words.ts";
 import { plain } from "./width.ts";
 import { commas, laid } from "./words.ts";
 
 const codeColumns = 20;
 
 export function codeLines(codes: Readonly<Record<string, number>>, columns: number): readonly string[] {
-  return laid("codes", commas(Object.entries(codes).map(([code, count]) => `${code} ${count}`)), columns);
+  return laid("codes", commas(Object.entries(codes).map(([code, count]) => `${code} ${grouped(count)}`)), columns);
 }
 
 /** Of the jobs that succeeded, ms. */

@@ -76,6 +76,13 @@ const rows: readonly [when: string, config: unknown, remedy?: string][] = [
   ["A guardrail by its id alone, or with its version.", { models, guardrails: ["gr1a2b3c4d5e"] }],
   ["A bucket by more than its name.", { models, paramsRef: { buckets: ["s3://prompts"] } }],
   [
+    "Keys, and no bucket that they could be of.",
+    {
+      models,
+      paramsRef: { buckets: [], keys: ["arn:aws:kms:us-west-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"] },
+    },
+  ],
+  [
     "A key by its alias: rights are given to keys alone.",
     { models, paramsRef: { buckets: ["prompts"], keys: ["alias/prompts"] } },
   ],

@@ -87,7 +87,7 @@ const announcing = [
 ];
 /** S3 decrypts in the name of whoever gets. */
 const gettingParams = [
-  ...calls("kms", "Decrypt", arnOf("kms", "key/their-key")),
+  ...calls("kms", "Decrypt", arnOf("kms", "key/their-key"), { "kms:ViaService": `s3.${region}.amazonaws.com` }),
   ...calls("s3", "GetObject", `${bucket}/params/0.json`),
   ...calls("s3", "GetObject", "arn:aws:s3:::their-params/any/0.json"),
 ];

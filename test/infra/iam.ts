@@ -29,6 +29,7 @@ const pseudo: Readonly<Record<string, string>> = {
   "AWS::Partition": "aws",
   "AWS::Region": region,
   "AWS::AccountId": account,
+  "AWS::URLSuffix": "amazonaws.com",
 };
 
 /** As AWS forms the `Arn` of a resource, named by its logical id. */
