@@ -19,7 +19,7 @@ export interface ConfigInput {
   readonly global?: { readonly limitMax: number };
   readonly lanes?: Readonly<Partial<Record<Lane, LaneConfig>>>;
   readonly replies?: {
-    /** Days that a reply, and a big output in S3, is kept after its job's end. Default 7. */
+    /** Days that a reply, and a big output in S3, is kept after its job's end. Default 7, at least 2. */
     readonly ttlDays?: number;
     /** An output above this goes to S3. Default 32,768. */
     readonly inlineBytesMax?: number;
@@ -220,7 +220,8 @@ const configSchema = z.strictObject({
   lanes: z.strictObject({ rt: laneOf("rt"), bg: laneOf("bg"), bulk: laneOf("bulk") }).prefault({}),
   replies: z
     .strictObject({
-      ttlDays: count.default(replyTtlDaysDefault),
+      // A job may come so long after it was cancelled: until then its row must tell.
+      ttlDays: count.min(2).default(replyTtlDaysDefault),
       // A row takes 400 KB, and it holds more than the output.
       inlineBytesMax: count.max(262_144).default(replyInlineBytesMax),
       allow: z

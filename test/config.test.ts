@@ -247,6 +247,11 @@ const refused: [says: string, input: unknown, problem: string][] = [
     "paramsRef.keys.0: must be the ARN of a key, like arn:aws:kms:us-west-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab; no alias",
   ]),
   [
+    "replies that go before their jobs' last copies",
+    { ...calm, replies: { ttlDays: 1 } },
+    "replies.ttlDays: must be at least 2; raise it",
+  ],
+  [
     "keys of no bucket",
     {
       ...calm,

@@ -81,9 +81,9 @@ describe("the replies bucket", () => {
     ]));
 
   test("keeps an output as long as its reply, and params for longer", () => {
-    const [kept] = only("AWS::S3::Bucket", template({ replies: { ttlDays: 1 } }));
+    const [kept] = only("AWS::S3::Bucket", template({ replies: { ttlDays: 2 } }));
     expect(kept?.["Properties"].LifecycleConfiguration.Rules).toMatchObject([
-      { Prefix: "outputs/", ExpirationInDays: 1, Status: "Enabled" },
+      { Prefix: "outputs/", ExpirationInDays: 2, Status: "Enabled" },
       { Prefix: "params/", ExpirationInDays: 29, Status: "Enabled" },
       { AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }, Status: "Enabled" },
     ]);
