@@ -9,17 +9,14 @@ const pathLengthMax = 120;
 /**
  * A value as JSON carries it: bytes become base64, as in Bedrock's own JSON, and what is undefined goes. JSON.stringify
  * would quietly turn NaN into null and a Map, or a promise that nobody awaited, into {}: what JSON cannot carry is told in
- * `faults` instead, by its path.
+ * `faults` instead, by its path. `around` is what the value lies in, from the outside.
  */
-export function toJson(value: unknown, faults: Fault[], field = "", depth = 0): Json {
+export function toJson(value: unknown, faults: Fault[], field = "", around: readonly object[] = []): Json {
   const refuse = (what: string): null => {
     faults.push(faultOf(field.length > pathLengthMax ? `${field.slice(0, pathLengthMax)}…` : field, what));
     return null;
   };
-  if (depth > jsonLevelsMax)
-    return refuse(
-      `lies more than ${jsonLevelsMax} levels deep, perhaps because something contains itself; make it flatter`,
-    );
+  if (around.length > jsonLevelsMax) return refuse(`lies more than ${jsonLevelsMax} levels deep; make it flatter`);
   switch (typeof value) {
     case "string":
     case "boolean":
@@ -36,11 +33,14 @@ export function toJson(value: unknown, faults: Fault[], field = "", depth = 0): 
       break;
   }
   if (value === null) return null;
+  // Not left to the depth: two ways back in one object double the work with every level.
+  if (around.includes(value)) return refuse("contains itself; leave out the reference to what it lies in");
   if (value instanceof Uint8Array) return base64(value);
   if (value instanceof Date && Number.isNaN(value.getTime())) return refuse("is no date; leave it out or give one");
+  const inside = [...around, value];
   if (Array.isArray(value))
-    return Array.from(value, (item, index) => toJson(item, faults, `${field}[${index}]`, depth + 1));
-  if ("toJSON" in value && typeof value.toJSON === "function") return toJson(value.toJSON(), faults, field, depth + 1);
+    return Array.from(value, (item, index) => toJson(item, faults, `${field}[${index}]`, inside));
+  if ("toJSON" in value && typeof value.toJSON === "function") return toJson(value.toJSON(), faults, field, inside);
   const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
   if (kind !== "Object")
     return refuse(`is of type ${kind}, which JSON cannot carry; give an array, a plain object or a Uint8Array`);
@@ -49,7 +49,7 @@ export function toJson(value: unknown, faults: Fault[], field = "", depth = 0): 
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, inner]) => inner !== undefined)
-      .map(([key, inner]) => [key, toJson(inner, faults, field === "" ? key : `${field}.${key}`, depth + 1)]),
+      .map(([key, inner]) => [key, toJson(inner, faults, field === "" ? key : `${field}.${key}`, inside)]),
   );
 }
 

@@ -9,9 +9,6 @@ function read(value: unknown) {
   return { json, fields: faults.map(({ field }) => field), faults };
 }
 
-const looped: { self?: unknown } = {};
-looped.self = looped;
-
 describe("a value on its way into a message", () => {
   test("is unchanged if it is JSON", () => {
     fc.assert(
@@ -62,7 +59,35 @@ describe("a value on its way into a message", () => {
     expect(read(value).fields).toEqual([field]);
   });
 
-  test("what contains itself is refused", () => {
-    expect(read(looped).faults[0]?.message).toContain("contains itself");
+  test("what contains itself is refused where it comes round", () => {
+    const looped: { self?: unknown } = {};
+    looped.self = looped;
+    expect(read({ params: looped }).faults).toEqual([
+      { field: "params.self", message: expect.stringContaining("params.self contains itself") },
+    ]);
+  });
+
+  test("a tree whose nodes know their parents is refused at once, though there are many ways round in it", () => {
+    interface Node {
+      readonly children: Node[];
+      readonly parent?: Node;
+    }
+    const root: Node = { children: [] };
+    root.children.push({ children: [], parent: root }, { children: [], parent: root });
+    expect(read(root).fields).toEqual(["children[0].parent", "children[1].parent"]);
+  });
+
+  test("what lies in two places, not in itself, is kept twice", () => {
+    const shared = { text: "Ada" };
+    expect(read({ a: shared, b: [shared, shared] })).toMatchObject({
+      json: { a: shared, b: [shared, shared] },
+      fields: [],
+    });
+  });
+
+  test("what lies too deep is refused", () => {
+    const deep = (levels: number): object => (levels === 0 ? {} : [deep(levels - 1)]);
+    expect(read(deep(200)).fields).toEqual([]);
+    expect(read(deep(201)).faults[0]?.message).toContain("more than 200 levels deep");
   });
 });

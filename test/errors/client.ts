@@ -29,13 +29,20 @@ function nested(levels: number): object {
   return levels === 0 ? {} : { inside: nested(levels - 1) };
 }
 
+function looped(): object {
+  const node: { parent?: object } = {};
+  node.parent = node;
+  return node;
+}
+
 const submitted: readonly [when: string, job: unknown, remedy?: string][] = [
   ["", saying(Number.NaN)],
   ["", saying(7n)],
   ["", saying(() => 7)],
   ["A map, a set, a promise that nobody awaited.", saying(new Map())],
   ["", saying(new Date("tomorrow"))],
-  ["Most often an object that contains itself.", saying(nested(300))],
+  ["A tree whose nodes know their parents, an object of a database's library.", saying(looped())],
+  ["", saying(nested(300))],
   ["Big params, and a client that has no bucket for them.", { ...job, params: { text: "x".repeat(900_000) } }],
   [
     "An envelope that is big beside its params.",
