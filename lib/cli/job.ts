@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 
 import type { JobRow } from "../core/claim.ts";
-import { replyIn } from "../core/reply.ts";
+import { ownSentence, replyIn } from "../core/reply.ts";
+import type { Reply, ReplyError } from "../core/reply.ts";
 import { plain, plainJson } from "../terminal/width.ts";
 import { counted } from "../core/words.ts";
 import { when } from "../terminal/words.ts";
@@ -17,8 +18,8 @@ interface JobOptions {
   readonly output?: boolean;
 }
 
-const json = `{ jobId, found, row, doing, why, untilMs, reply }; content (the output and
-metadata in the reply) only with --output`;
+const json = `{ jobId, found, row, doing, why, untilMs, reply }; content (output, metadata
+and the provider's own words in the reply) only with --output`;
 
 export function addJob(program: Command, run: Run): void {
   const command = program
@@ -26,7 +27,7 @@ export function addJob(program: Command, run: Run): void {
     .summary("the life of one job, and why it waits")
     .description("One job: its life, and why it waits.")
     .argument("<id>", "its jobId")
-    .option("--output", "show its output and metadata too")
+    .option("--output", "show its output, its metadata and the provider's own words too")
     .addHelpText("after", ending(json, ["job order-8812-summary", "job order-8812-summary --output --json"]));
   command.action((jobId: string, options: JobOptions) => run(command, (cli) => job(cli, jobId, options)));
 }
@@ -53,7 +54,10 @@ async function job(cli: Cli, jobId: string, { output = false }: JobOptions): Pro
     ...(standing === undefined ? [] : cli.labelled("why", whyText(standing, nowMs))),
     ...(reply === undefined || reply.ok
       ? []
-      : cli.labelled("error", `${reply.error.code}: ${plain(reply.error.message)}`)),
+      : cli.labelled(
+          "error",
+          `${reply.error.code}: ${plain(output ? reply.error.message : ownSentence(reply.error.message))}`,
+        )),
     "",
   ]);
   const titles = [{ title: "when" }, { title: "ago", right: true }, { title: "what", gives: true }] as const;
@@ -64,6 +68,7 @@ async function job(cli: Cli, jobId: string, { output = false }: JobOptions): Pro
   cli.lines(["", ...factLines(cli, row)]);
   if (output && reply !== undefined) cli.lines(["", ...plainJson(contentOf(reply), 2).split("\n")]);
   else if (reply?.ok === true) cli.lines(["", "The output: add --output"]);
+  else if (reply?.error.providerMessage !== undefined) cli.lines(["", "The provider's own words: add --output"]);
   return exitCodes.ok;
 }
 
@@ -114,12 +119,16 @@ function shownReply(row: JobRow, output: boolean): unknown {
   if (reply === undefined || output) return reply;
   const { metadata: _metadata, ...rest } = reply;
   const { output: _output, ...shown } = { output: undefined, ...rest };
-  return shown;
+  return shown.ok ? shown : { ...shown, error: shownError(shown.error) };
 }
 
-function contentOf(reply: object): unknown {
-  const { output, outputRef, metadata } = { output: undefined, outputRef: undefined, metadata: undefined, ...reply };
-  return { output, outputRef, metadata };
+function shownError({ providerMessage: _words, message, ...error }: ReplyError) {
+  return { ...error, message: ownSentence(message) };
+}
+
+function contentOf(reply: Reply): unknown {
+  const { output, outputRef, metadata } = { output: undefined, outputRef: undefined, ...reply };
+  return { output, outputRef, metadata, providerMessage: reply.ok ? undefined : reply.error.providerMessage };
 }
 
 /** UTC, as the logs have it. */

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { JobRow } from "../core/claim.ts";
 import type { Depth, JobView, Missing } from "../core/overview.ts";
 import { isEndless } from "../core/override.ts";
-import { isReplyStatus, replyIn, replyStatuses } from "../core/reply.ts";
+import { isReplyStatus, ownSentence, replyIn, replyStatuses } from "../core/reply.ts";
 import type { Reply, ReplyStatus } from "../core/reply.ts";
 import { Fault } from "../terminal/fault.ts";
 import { plain } from "../terminal/width.ts";
@@ -164,7 +164,9 @@ function endedView(row: JobRow) {
 
 /** Of a reply all but what is content. */
 export function viewOf({ jobId, status, meta, ...rest }: Reply) {
-  const error = rest.ok ? {} : { code: rest.error.code, message: rest.error.message, retryable: rest.error.retryable };
+  const error = rest.ok
+    ? {}
+    : { code: rest.error.code, message: ownSentence(rest.error.message), retryable: rest.error.retryable };
   const { model, target, attempts, deliveries, totalMs, fallbackUsed } = meta;
   return {
     jobId,

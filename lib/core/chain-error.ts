@@ -127,7 +127,8 @@ export function errorOf(failure: Failure, step: string): ReplyError {
       return {
         code: "provider_error",
         kind,
-        message: `${step} refused the request: ${what}${quoted(failure)}; correct the params and send them under a new jobId`,
+        message: `${step} refused the request: ${what}${whoseWords(failure)}; correct the params and send them under a new jobId`,
+        ...words(failure),
         retryable: false,
       };
   }
@@ -137,7 +138,8 @@ function targetError(went: string, failure: Failure | undefined): ReplyError {
   return {
     code: "target_unavailable",
     kind: "target",
-    message: `no step can serve this job: ${went}${quoted(failure)}; check model access, model ids and regions in the config`,
+    message: `no step can serve this job: ${went}${whoseWords(failure)}; check model access, model ids and regions in the config`,
+    ...words(failure),
     retryable: false,
   };
 }
@@ -146,7 +148,8 @@ function contextError(went: string, failure: Failure | undefined): ReplyError {
   return {
     code: "context_too_small",
     kind: "context",
-    message: `the prompt fits no step's context window: ${went}${quoted(failure)}; shorten it, ask for fewer tokens, or add a step with a larger window`,
+    message: `the prompt fits no step's context window: ${went}${whoseWords(failure)}; shorten it, ask for fewer tokens, or add a step with a larger window`,
+    ...words(failure),
     retryable: false,
   };
 }
@@ -161,11 +164,16 @@ function quotaError(went: string): ReplyError {
   };
 }
 
-const quotedCharactersMax = 300;
+const wordsLengthMax = 300;
 
 /** The provider's own words may quote the request: they go to the sender's reply, and nowhere else. */
-function quoted(failure: Failure | undefined): string {
-  return failure?.text === undefined ? "" : `: "${failure.text.slice(0, quotedCharactersMax)}"`;
+function words(failure: Failure | undefined): Pick<ReplyError, "providerMessage"> {
+  return failure?.text === undefined ? {} : { providerMessage: failure.text.slice(0, wordsLengthMax) };
+}
+
+/** Follows the error's name in a message that others read too. */
+function whoseWords(failure: Failure | undefined): string {
+  return failure?.text === undefined ? "" : ", whose words are in error.providerMessage";
 }
 
 function wentHow(outcome: StepOutcome): string | undefined {

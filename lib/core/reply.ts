@@ -41,10 +41,12 @@ export function isReplyStatus(value: unknown): value is ReplyStatus {
   return replyStatuses.some((status) => status === value);
 }
 
-/** Why a job has no output. `message` is for the person who reads it at night. */
+/** Why a job has no output. `message` is for the person who reads it at night, and quotes nothing. */
 export interface ReplyError {
   readonly code: ReplyCode;
   readonly message: string;
+  /** The provider's own words, cut to 300 characters. They may quote the request: they are the sender's alone. */
+  readonly providerMessage?: string;
   readonly kind?: FailureKind | "envelope" | "capacity" | "budget" | "breaker" | "crash" | "internal";
   readonly retryable: boolean;
   readonly retryAfterMs?: number;
@@ -183,6 +185,11 @@ export function replyIn({ reply: text }: { readonly reply?: string }): Reply | u
   if (text === undefined) return undefined;
   const reply: Reply = JSON.parse(text);
   return reply;
+}
+
+/** An error's message for others than the sender: earlier versions quoted the provider there. */
+export function ownSentence(message: string): string {
+  return message.replace(/: "[^]*"(?=; )/, "");
 }
 
 /** Whether a stored reply has this code; a text that cannot be read has none. */

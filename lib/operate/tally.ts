@@ -1,4 +1,5 @@
 /** Which jobs were sent, and what became of each. */
+import { ownSentence } from "../core/reply.ts";
 import type { Reply } from "../core/reply.ts";
 
 export interface Counts {
@@ -73,7 +74,7 @@ export class Tally {
     }
     const { code, message } = reply.error;
     this.#count(code);
-    if (this.#named.length < namedMax) this.#named.push({ jobId, code, message });
+    if (this.#named.length < namedMax) this.#named.push({ jobId, code, message: ownSentence(message) });
   }
 
   #count(code: string): void {

@@ -6,6 +6,7 @@ import { exhausted } from "../../lib/core/exhausted.ts";
 import type { StepOutcome } from "../../lib/core/hope.ts";
 import type { Failure, FailureKind } from "../../lib/core/failure.ts";
 import type { SkipReason } from "../../lib/core/plan.ts";
+import type { ReplyError } from "../../lib/core/reply.ts";
 import { t0 } from "../a.ts";
 
 /** A bg job with an hour left, at the end of its first walk in its first delivery. */
@@ -326,6 +327,10 @@ describe("nothing lasts", () => {
   ])("%s", (_says, tried, at, next) => expect(follows(tried, at)).toBe(next));
 });
 
+function errorIn(next: Exhausted): ReplyError {
+  if (next.kind !== "fail") throw new Error(`the chain goes on: ${next.kind}`);
+  return next.error;
+}
 const messageOf = (tried: readonly StepOutcome[], at: Partial<ChainEnd> = {}) => {
   const next = exhausted(tried, { ...calm, deadlineLeftMs: 10_000, ...at });
   return next.kind === "fail" ? next.error.message : next.kind;
@@ -399,7 +404,7 @@ describe("an error tells the person who reads it at night what happened, where, 
     [
       "a window too small",
       [tooLong(), failed("context", { name: "ValidationException", status: 400, text: "prompt is too long" }, b)],
-      'the prompt fits no step\'s context window: fast-text@us-west-2 window too small, fast-text@us-east-1 ValidationException (400): "prompt is too long"; shorten it, ask for fewer tokens, or add a step with a larger window',
+      "the prompt fits no step's context window: fast-text@us-west-2 window too small, fast-text@us-east-1 ValidationException (400), whose words are in error.providerMessage; shorten it, ask for fewer tokens, or add a step with a larger window",
     ],
     [
       "no target",
@@ -408,12 +413,12 @@ describe("an error tells the person who reads it at night what happened, where, 
         skipped({ kind: "feature-missing", feature: "tools" }, b),
         failed("target", { name: "AccessDeniedException", status: 403, text: "no access" }, "smart-text@us-west-2"),
       ],
-      'no step can serve this job: fast-text@us-west-2 does not serve the op, fast-text@us-east-1 has no tools, smart-text@us-west-2 AccessDeniedException (403): "no access"; check model access, model ids and regions in the config',
+      "no step can serve this job: fast-text@us-west-2 does not serve the op, fast-text@us-east-1 has no tools, smart-text@us-west-2 AccessDeniedException (403), whose words are in error.providerMessage; check model access, model ids and regions in the config",
     ],
     [
       "a refused request",
       [failed("fatal", { name: "ValidationException", status: 400, text: "roles must alternate" })],
-      'fast-text@us-west-2 refused the request: ValidationException (400): "roles must alternate"; correct the params and send them under a new jobId',
+      "fast-text@us-west-2 refused the request: ValidationException (400), whose words are in error.providerMessage; correct the params and send them under a new jobId",
     ],
   ])("%s", (_says, tried, message) => expect(messageOf(tried)).toBe(message));
 
@@ -475,18 +480,32 @@ describe("an error tells the person who reads it at night what happened, where, 
     expect(errors.every(({ message }) => message.includes(a) && message.includes("X"))).toBe(true);
   });
 
-  test("the provider's own words are cut to 300 characters", () => {
-    const { message } = errorOf({ kind: "fatal", name: "X", text: "é".repeat(1_000) }, a);
-    expect(message.match(/é/g)).toHaveLength(300);
+  test.each<FailureKind>(["fatal", "target", "context"])(
+    "the provider's own words about a %s failure stand beside the message, cut to 300 characters",
+    (kind) => {
+      const failure = { kind, name: "X", text: "é".repeat(1_000) };
+      const errors = [errorOf(failure, a), errorIn(exhausted([failed(kind, failure)], { ...calm, ...rt }))];
+      for (const error of errors) {
+        expect(error).toMatchObject({ kind, providerMessage: "é".repeat(300) });
+        expect(error.message).not.toContain("é");
+        expect(error.message).toContain("X, whose words are in error.providerMessage; ");
+      }
+    },
+  );
+
+  test("the message leads to no words where there are none", () => {
+    const error = errorOf({ kind: "fatal", name: "X" }, a);
+    expect(error).not.toHaveProperty("providerMessage");
+    expect(error.message).not.toContain("providerMessage");
   });
 
-  test("and stay out where they are no help", () => {
+  test("and they stay out where they are no help", () => {
     const kinds: FailureKind[] = ["throttled", "daily", "not-ready", "transient", "hung"];
-    const messages = kinds.flatMap((kind) => [
-      messageOf([failed(kind, { text: "a secret" })], rt),
-      errorOf({ kind, name: "X", text: "a secret" }, a).message,
+    const errors = kinds.flatMap((kind) => [
+      errorIn(exhausted([failed(kind, { text: "a secret" })], { ...calm, ...rt, walk: 3, deadlineLeftMs: 9_000 })),
+      errorOf({ kind, name: "X", text: "a secret" }, a),
     ]);
-    expect(messages.join()).not.toContain("a secret");
+    expect(JSON.stringify(errors)).not.toContain("a secret");
   });
 });
 

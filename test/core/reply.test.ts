@@ -8,6 +8,7 @@ import {
   isReplyStatus,
   metaOfRow,
   noMeta,
+  ownSentence,
   replyCodes,
   replyIn,
   replyOf,
@@ -55,6 +56,19 @@ describe("a job that", () => {
       error: { code: "deadline_exceeded", message: expect.stringContaining("later deadlineAt"), retryable: true },
     });
   });
+});
+
+describe("what an operator is shown of an error is our own sentence", () => {
+  test.each<[says: string, message: string, shown: string]>([
+    ["all of it", "fast-text refused it: X (400); correct it", "fast-text refused it: X (400); correct it"],
+    [
+      "without the provider's words that an older reply quotes",
+      'fast-text refused it: X (400): "the prompt "Ada"; no\nmore"; correct it',
+      "fast-text refused it: X (400); correct it",
+    ],
+    ["a name in quotes is none of them", 'no worker knows "a"; add it', 'no worker knows "a"; add it'],
+    ["nor is what nothing follows", 'it is: "a"', 'it is: "a"'],
+  ])("%s", (_says, message, shown) => expect(ownSentence(message)).toBe(shown));
 });
 
 describe("as text", () => {

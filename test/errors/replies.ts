@@ -111,7 +111,7 @@ const codes: Readonly<Record<ReplyCode, readonly Ended[]>> = {
   ],
   context_too_small: [
     [
-      "Bedrock says so, in its own words, or the tokens were counted.",
+      "Bedrock says so, or the tokens were counted.",
       () =>
         chain(
           skipped({ kind: "prompt-too-long", estimated: false }, east),
@@ -142,7 +142,7 @@ const codes: Readonly<Record<ReplyCode, readonly Ended[]>> = {
       () => errorOf({ kind: "transient", name: "InternalServerException", status: 500 }, west),
     ],
     [
-      "The request itself is wrong, whoever is asked. Bedrock's words follow its error's name.",
+      "The request itself is wrong, whoever is asked. Bedrock's words stand beside the message, for they may quote the request.",
       () =>
         errorOf(
           {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { Tally } from "../../lib/operate/tally.ts";
+import { noMeta, replyOf } from "../../lib/core/reply.ts";
 import type { Reply } from "../../lib/core/reply.ts";
 
 const failed = (jobId: string) =>
@@ -53,4 +54,20 @@ test("the first twenty jobs that did not succeed are named, with code and messag
   expect(tally.unsuccessful).toHaveLength(20);
   expect(tally.unsuccessful[0]).toEqual({ jobId: "job-0", code: "provider_error", message: "job-0 is wrong" });
   expect(tally.counts).toMatchObject({ jobs: 25, failed: 25, unanswered: 0 });
+});
+
+test("a job that did not succeed says why without the provider's own words", () => {
+  const tally = new Tally();
+  const why = { code: "provider_error", retryable: false } as const;
+  const message = "west refused the request: X (400); correct it";
+  const errors = {
+    newer: { ...why, message, providerMessage: "Ada" },
+    older: { ...why, message: 'west refused the request: X (400): "Ada"; correct it' },
+  };
+  for (const [jobId, error] of Object.entries(errors))
+    tally.take(replyOf({ jobId, metadata: {} }, { kind: "failed", error }, noMeta));
+  expect(tally.unsuccessful).toEqual([
+    { jobId: "newer", code: "provider_error", message },
+    { jobId: "older", code: "provider_error", message },
+  ]);
 });

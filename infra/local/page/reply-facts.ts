@@ -1,6 +1,6 @@
-/** What a stored reply tells about its job; never its output. */
+/** What a stored reply tells about its job; never its output, nor the provider's own words. */
 import type { JobRow } from "../../../lib/core/claim.ts";
-import { replyIn } from "../../../lib/core/reply.ts";
+import { ownSentence, replyIn } from "../../../lib/core/reply.ts";
 import { lasting } from "../../../lib/core/words.ts";
 
 export function readReplyMeta(row: JobRow): readonly (readonly [name: string, value: string | undefined])[] {
@@ -9,7 +9,7 @@ export function readReplyMeta(row: JobRow): readonly (readonly [name: string, va
   const { model, target, totalMs, queueMs, leaseWaitMs, providerMs, sleptMs } = reply.meta;
   return [
     ["reply", reply.ok ? reply.status : `${reply.status}: ${reply.error.code}`],
-    ["message", reply.ok ? undefined : reply.error.message],
+    ["message", reply.ok ? undefined : ownSentence(reply.error.message)],
     ["answered by", target === undefined ? undefined : `${model}@${target}`],
     [
       "time",
