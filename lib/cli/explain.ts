@@ -26,6 +26,8 @@ const clock: Explained = {
   what: "AWS refuses the signature: this machine's clock is wrong",
   remedy: "set the clock, and try again",
 };
+const unreachable =
+  /ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ENETDOWN|EAI_AGAIN|ETIMEDOUT|TimeoutError/;
 const whereElse = "check stack and region; npx sluice doctor says which";
 
 /** The first line that applies wins. What a person asked for wrongly (a Fault) says its own remedy. */
@@ -66,7 +68,7 @@ export function explain(error: unknown): Explained {
     return { kind: "missing", what: "a queue of the deployment is not there", remedy: whereElse };
   if (/ResourceNotFound|NoSuchBucket/.test(name))
     return { kind: "missing", what: "a table or bucket of the deployment is not there", remedy: whereElse };
-  if (/ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|EAI_AGAIN|ETIMEDOUT|TimeoutError/.test(`${name} ${codeOf(error)} ${text}`))
+  if (unreachable.test(`${name} ${codeOf(error)} ${text}`))
     return {
       kind: "unreachable",
       what: `nobody answers: ${text || name}`,
@@ -78,13 +80,34 @@ export function explain(error: unknown): Explained {
       what: `what this tells cannot be written: ${text}`,
       remedy: "make room, or write elsewhere; what was done stands",
     };
-  if (/Throttl|ProvisionedThroughputExceeded|TooManyRequests|SlowDown|RequestLimitExceeded/.test(name))
-    return { kind: "throttled", what: `AWS throttles (${name})`, remedy: "wait a moment, and try again" };
+  if (
+    /Throttl|ProvisionedThroughputExceeded|TooManyRequests|SlowDown|RequestLimitExceeded/.test(name) ||
+    text.includes("rows unread")
+  )
+    return {
+      kind: "throttled",
+      what: `AWS throttles (${name === "Error" ? text : name})`,
+      remedy: "wait a moment, and try again",
+    };
   return {
     kind: "other",
     what: text === "" ? name : `${name}: ${text}`,
     remedy: "add --debug to see where, and look into the logs",
   };
+}
+
+/** Whether the same may go well in a moment: nobody answers, or AWS throttles or has trouble of its own. */
+export function isPassing(error: unknown): boolean {
+  const { kind } = explain(error);
+  return kind === "unreachable" || kind === "throttled" || statusOf(error) >= 500;
+}
+
+/** Of an answer that the SDK made an error of; 0: there was none. */
+function statusOf(error: unknown): number {
+  if (!(error instanceof Error) || !("$metadata" in error)) return 0;
+  const facts: unknown = error.$metadata;
+  if (typeof facts !== "object" || facts === null || !("httpStatusCode" in facts)) return 0;
+  return typeof facts.httpStatusCode === "number" ? facts.httpStatusCode : 0;
 }
 
 function codeOf(error: unknown): string {

@@ -11,6 +11,8 @@ import { replyIn } from "../core/reply.ts";
 import type { Reply } from "../core/reply.ts";
 import { sideBySide } from "../operate/side-by-side.ts";
 import type { Clock, JobTable } from "../ports.ts";
+import { patientRead } from "./patience.ts";
+import type { PatientRead } from "./patience.ts";
 import type { Sums } from "./sums.ts";
 
 /** Told while it runs. */
@@ -20,6 +22,8 @@ export interface Hearing {
   /** `before`: it was there when the job was to be sent. */
   replied(reply: Reply, before: boolean): Promise<void>;
   progress(): void;
+  /** Nobody answers for a while, or somebody does again. */
+  silence(what: string): void;
 }
 
 export interface Sender {
@@ -39,6 +43,11 @@ const blockMs = 500;
 /** When a whole round of them brought nothing, the next waits longer. */
 const quietMsMax = 5_000;
 
+/** One side of two: ended when the other fails, and as patient as it. */
+interface Side extends Sender {
+  readonly read: PatientRead;
+}
+
 interface Sending {
   readonly lines: AsyncIterable<JobLine>;
   /** As it was named, for a person. */
@@ -54,23 +63,24 @@ interface Sending {
 /** When one of the two fails the other ends too: nothing is sent, nor waited for, behind an error that was told. */
 export async function sendAndHear(sending: Sending, sender: Sender): Promise<void> {
   const sent = new AbortController();
+  const read = patientRead(sender.jobs, sender.clock, (what) => sender.hearing.silence(what));
   await sideBySide(sender.signal, [
     async (signal) => {
       signal.addEventListener("abort", sending.stop, { once: true });
       try {
-        await sendLines(sending, { ...sender, signal });
+        await sendLines(sending, { ...sender, read, signal });
       } finally {
         signal.removeEventListener("abort", sending.stop);
         sent.abort();
       }
     },
     async (signal) => {
-      if (sending.waits) await hear(sent.signal, { ...sender, signal });
+      if (sending.waits) await hear(sent.signal, { ...sender, read, signal });
     },
   ]);
 }
 
-async function sendLines({ lines, file, lane }: Sending, sender: Sender): Promise<void> {
+async function sendLines({ lines, file, lane }: Sending, sender: Side): Promise<void> {
   let block: Job[] = [];
   for await (const line of untilStopped(lines, sender.signal)) {
     if (line.kind === "fault") {
@@ -99,10 +109,16 @@ async function* untilStopped(lines: AsyncIterable<JobLine>, signal: AbortSignal)
 }
 
 /** What the table knows already is not sent again: answered jobs are told, open ones are waited for. */
-async function sendBlock(block: readonly Job[], sender: Sender): Promise<void> {
-  const { client, jobs, sums, hearing } = sender;
+async function sendBlock(block: readonly Job[], sender: Side): Promise<void> {
+  const { client, read, sums, hearing, signal } = sender;
   const fresh = takeFirst(block, sender);
-  const rows = new Map((await jobs.readMany(fresh.map(({ jobId }) => jobId))).map((row) => [row.jobId, row]));
+  const found = await read(
+    fresh.map(({ jobId }) => jobId),
+    signal,
+  );
+  // Rows that were not read are not rows that are not there.
+  if (signal.aborted) return;
+  const rows = new Map(found.map((row) => [row.jobId, row]));
   const unknown: Job[] = [];
   for (const job of fresh) {
     const row = rows.get(job.jobId);
@@ -165,8 +181,8 @@ async function hearRow(row: JobRow, { sums, hearing }: Sender, before: boolean):
  * asked for in rounds; in between, every other time, the oldest, which a queue answers first: a round of ten thousand
  * takes ten seconds, and would tell of all that they brought at once.
  */
-async function hear(sent: AbortSignal, sender: Sender): Promise<void> {
-  const { jobs, clock, sums, hearing, signal } = sender;
+async function hear(sent: AbortSignal, sender: Side): Promise<void> {
+  const { read, clock, sums, hearing, signal } = sender;
   let quietMs = 0;
   let left: string[] = [];
   let oldestNext = false;
@@ -174,8 +190,8 @@ async function hear(sent: AbortSignal, sender: Sender): Promise<void> {
     if (left.length === 0) left = sums.openIds();
     const asked = oldestNext ? sums.oldestIds(blockSize) : left.splice(0, blockSize);
     const before = sums.open;
-    for (const row of await jobs.readMany(asked.filter((jobId) => sums.isOpen(jobId))))
-      await hearRow(row, sender, false);
+    const stillOpen = asked.filter((jobId) => sums.isOpen(jobId));
+    for (const row of await read(stillOpen, signal)) await hearRow(row, sender, false);
     hearing.progress();
     oldestNext = !oldestNext && left.length > 0;
     if (sums.open < before) quietMs = 0;

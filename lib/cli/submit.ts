@@ -90,6 +90,9 @@ async function submit(cli: Cli, file: string, options: SubmitOptions): Promise<n
     async replied(reply: Reply) {
       await sink?.write(reply);
     },
+    silence(what) {
+      cli.screen.tell(plain(what), "yellow");
+    },
     progress() {
       if (waits) quiet(sums.open);
       sums.sample(cli.nowMs());
@@ -99,36 +102,38 @@ async function submit(cli: Cli, file: string, options: SubmitOptions): Promise<n
   const sender = { ...sides(deployment), sums, hearing, signal };
   const source = file === "-" ? process.stdin : createReadStream(file);
   const stop = () => void source.destroy();
-  try {
-    await sendAndHear(
-      {
-        lines: tellingUnknown(readJobs(source), file, config, (what) => cli.screen.tell(plain(what), "yellow")),
-        file,
-        lane,
-        waits,
-        stop,
-      },
-      sender,
-    );
-  } finally {
-    release();
-    cli.screen.clear();
-    await sink?.close();
-  }
+  const lines = tellingUnknown(readJobs(source), file, config, (what) => cli.screen.tell(plain(what), "yellow"));
+  const sending = await outcomeOf(() => sendAndHear({ lines, file, lane, waits, stop }, sender));
+  const closing = await outcomeOf(async () => sink?.close());
+  const failure = sending ?? closing;
+  release();
+  cli.screen.clear();
 
   const result = {
     sums,
     waits,
     wallMs: cli.nowMs() - startedAtMs,
-    interrupted: signal.aborted,
+    interrupted: signal.aborted || failure !== undefined,
     again: againText(cli.options, file, options),
     replies,
   };
   if (cli.isJson) cli.document(documentOf(result));
   else cli.lines(summaryLines(result, Math.min(cli.columns, columnsMax)));
+  // Told last, and yet what was done is known, and how to go on.
+  if (failure !== undefined) throw failure.error;
   if (signal.aborted) return exitCodes.interrupted;
   const { failed, expired, cancelled, notSent } = sums.counts;
   return failed + expired + cancelled + notSent + sums.linesRefused > 0 ? exitCodes.failed : exitCodes.ok;
+}
+
+/** undefined: it went well. */
+async function outcomeOf(act: () => Promise<unknown>): Promise<{ readonly error: unknown } | undefined> {
+  try {
+    await act();
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
 }
 
 /** Its lines, each model that no worker of this config knows told once: nobody is to wait for a typo until its deadline. */
@@ -150,13 +155,13 @@ async function* tellingUnknown(
 }
 
 /** The command that goes on where one was stopped: at the same place, for a shorter one would look elsewhere. */
-function againText(place: PlaceOptions, file: string, { lane, replies }: SubmitOptions): string {
+function againText(place: PlaceOptions, file: string, { lane, wait = false, replies }: SubmitOptions): string {
   const { local, stack, outputs, region, profile, endpoint, config } = place;
   const named = { lane, replies, stack, outputs, region, profile, endpoint, config };
   return [
     "npx sluice submit",
     file,
-    ...(replies === undefined ? ["--wait"] : []),
+    ...(wait ? ["--wait"] : []),
     ...Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${value}`])),
     ...(local === true ? ["--local"] : []),
   ].join(" ");

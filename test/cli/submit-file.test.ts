@@ -11,18 +11,42 @@ import { a, t0 } from "../a.ts";
 import { job } from "../local/files.ts";
 
 const hourMs = 3_600_000;
-const broken = new Error("AWS does not answer");
+const broken = new Error("a bug of ours");
+const dropped = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+const troubled = Object.assign(new Error("try again"), {
+  name: "InternalServerError",
+  $metadata: { httpStatusCode: 500 },
+});
+const throttled = Object.assign(new Error("slower"), { name: "ThrottlingException" });
+const expired = Object.assign(new Error("expired"), { name: "ExpiredTokenException" });
 
 /** When a job of the file is answered, by its place from 0 and by when it was sent. */
 type Answers = (place: number, sentAtMs: number) => number;
 
 const never: Answers = () => Infinity;
 
+/** Of reads: with what, from when and until when. */
+interface Silence {
+  readonly error: Error;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+const heardAlways: Silence = { error: broken, fromMs: Infinity, toMs: Infinity };
+
 /** A sender of so many jobs, of which nobody answers one unless told when; each of its two sides can be made to fail. */
-function aSender({ jobs = 1_500, sendFails = Infinity, readFails = 0, sendMs = 10_000, answers = never } = {}) {
+function aSender({
+  jobs = 1_500,
+  sendFails = Infinity,
+  readFails = 0,
+  sendMs = 10_000,
+  answers = never,
+  silence = heardAlways,
+} = {}) {
   const clock = createVirtualClock(t0);
   const answeredAtMs = new Map<string, number>();
   const heard: { readonly jobId: string; readonly lateMs: number }[] = [];
+  const troubles: string[] = [];
   const asked = { sends: 0, reads: 0, stops: 0 };
   const ended = new AbortController();
   const sender: Sender = {
@@ -30,11 +54,18 @@ function aSender({ jobs = 1_500, sendFails = Infinity, readFails = 0, sendMs = 1
     bucket: undefined,
     sums: new Sums(undefined),
     signal: ended.signal,
-    hearing: { refused: () => undefined, replied: hears, progress: () => undefined },
+    hearing: {
+      refused: () => undefined,
+      replied: hears,
+      progress: () => undefined,
+      silence: (what) => void troubles.push(what),
+    },
     jobs: {
       async readMany(ids) {
         asked.reads += 1;
         if (asked.reads === readFails) throw broken;
+        const afterMs = clock.nowMs() - t0;
+        if (ids.length > 0 && afterMs >= silence.fromMs && afterMs < silence.toMs) throw silence.error;
         return ids.filter((jobId) => (answeredAtMs.get(jobId) ?? Infinity) <= clock.nowMs()).map(answeredRow);
       },
     },
@@ -61,7 +92,7 @@ function aSender({ jobs = 1_500, sendFails = Infinity, readFails = 0, sendMs = 1
     () => "done",
     (error: unknown) => error,
   );
-  return { clock, asked, heard, running, ended };
+  return { clock, asked, heard, troubles, running, ended };
 }
 
 function answeredRow(jobId: string): JobRow {
@@ -127,5 +158,53 @@ describe("sending a file and hearing its replies", () => {
     await clock.advance(120_000);
     expect(heard).toHaveLength(9_000);
     expect(Math.max(...heard.map(({ lateMs }) => lateMs))).toBeLessThan(40_000);
+  });
+
+  const answersLater: Answers = (_place, sentAtMs) => sentAtMs + 40_000;
+
+  test.each([
+    ["a connection that drops", dropped],
+    ["a table that has trouble of its own", troubled],
+    ["a table that throttles", throttled],
+  ])("goes on after %s for a while, told once, and once that it goes on", async (_says, error) => {
+    const { clock, heard, troubles, running } = aSender({
+      answers: answersLater,
+      silence: { error, fromMs: 5_000, toMs: 60_000 },
+    });
+    await clock.advance(300_000);
+    expect(await running).toBe("done");
+    expect(heard).toHaveLength(1_500);
+    expect(troubles).toEqual([
+      expect.stringMatching(/^.+; the job table is asked again for 60 s$/),
+      "the job table answers again",
+    ]);
+  });
+
+  test("ends once nobody has answered for a minute", async () => {
+    const { clock, running } = aSender({ silence: { error: dropped, fromMs: 35_000, toMs: Infinity } });
+    await clock.advance(90_000);
+    const early = await Promise.race([running, Promise.resolve("waits")]);
+    expect(early).toBe("waits");
+    await clock.advance(20_000);
+    expect(await running).toBe(dropped);
+  });
+
+  test("ends at once for what stays wrong, and where nobody has answered yet", async () => {
+    const login = aSender({ silence: { error: expired, fromMs: 35_000, toMs: Infinity } });
+    await login.clock.advance(40_000);
+    expect(await login.running).toBe(expired);
+    const nobody = aSender({ silence: { error: dropped, fromMs: 0, toMs: Infinity } });
+    await nobody.clock.advance(100);
+    expect(await nobody.running).toBe(dropped);
+    expect([...login.troubles, ...nobody.troubles]).toEqual([]);
+  });
+
+  test("ends without an error when it is interrupted while nobody answers, and sends nothing unread", async () => {
+    const { clock, asked, running, ended } = aSender({ silence: { error: dropped, fromMs: 5_000, toMs: Infinity } });
+    await clock.advance(20_000);
+    ended.abort();
+    await clock.advance(1_000);
+    expect(await running).toBe("done");
+    expect(asked.sends).toBe(1);
   });
 });

@@ -27,6 +27,8 @@ describe("what went wrong is told with what to do", () => {
     [failing("ResourceNotFoundException"), /a table or bucket .* is not there/, /doctor/],
     [failing("Error", "", { code: "ECONNREFUSED" }), /nobody answers/, /--endpoint/],
     [failing("AggregateError", "connect ECONNREFUSED 127.0.0.1:9"), /nobody answers/, /--endpoint/],
+    [failing("Error", "read ECONNRESET", { code: "ECONNRESET" }), /nobody answers/, /check the network/],
+    [failing("Error", "DynamoDB left 9 rows unread, 6 times in a row"), /throttles \(DynamoDB left 9/, /wait a moment/],
     [failing("ProvisionedThroughputExceededException"), /throttles/, /wait a moment/],
     [failing("Error", "ENOSPC: no space left on device, write"), /cannot be written: ENOSPC/, /make room/],
     [failing("TypeError", "x is undefined"), /TypeError: x is undefined/, /--debug/],

@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import { costTables } from "../../infra/cost-table.ts";
 import { Cli } from "../../lib/cli/cli.ts";
 import { explain } from "../../lib/cli/explain.ts";
+import { silenceText } from "../../lib/cli/patience.ts";
 import { findPlace } from "../../lib/cli/place.ts";
 import { programOf } from "../../lib/cli/program.ts";
 import { sendAndHear } from "../../lib/cli/submit-file.ts";
@@ -131,7 +132,12 @@ async function toldOnceSent(outcomes: readonly Submitted[], jobs: readonly Job[]
     clock: systemClock,
     bucket: undefined,
     sums: new Sums(undefined),
-    hearing: { refused: (what) => void told.push(what), replied: async () => {}, progress: () => {} },
+    hearing: {
+      refused: (what) => void told.push(what),
+      replied: async () => {},
+      progress: () => {},
+      silence: () => {},
+    },
     signal: new AbortController().signal,
   });
   return told.at(-1) ?? "";
@@ -179,6 +185,11 @@ const refusals: readonly Entry[] = [
   ["", explained("TimeoutError", "connect ECONNREFUSED 127.0.0.1:8000")],
   ["", explained("ThrottlingException")],
   ["", explained("Error", "ENOSPC: no space left on device, write")],
+  [
+    "`submit` alone, of what may pass: it goes on when the table answers again, and ends after a minute.",
+    () => silenceText(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" })),
+    "Wait; where it ended, the same command picks up again.",
+  ],
   ["Anything else.", explained("InternalServerError", "The request failed")],
 ];
 
