@@ -1,4 +1,5 @@
 import type { ProviderError } from "../core/failure.ts";
+import { isUnsent } from "./bedrock-connections.ts";
 
 /** A stream that closed before it said messageStop: half an answer, whatever it looked like. */
 export class StreamEndedEarly extends Error {
@@ -38,6 +39,7 @@ export function providerError(error: unknown): ProviderError {
     ...(originalStatus === undefined ? {} : { originalStatus }),
     ...(expectedQueueDelayMs === undefined ? {} : { expectedQueueDelayMs }),
     ...(code === undefined ? {} : { code }),
+    ...(isUnsent(error) ? { unsent: true } : {}),
   };
 }
 

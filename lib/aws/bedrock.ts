@@ -24,6 +24,7 @@ import { isObject } from "../core/json.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import { laneLimits } from "../core/limits.ts";
 import type { ModelAnswer, ModelRequest, Models } from "../ports.ts";
+import { connections } from "./bedrock-connections.ts";
 import { StreamEndedEarly, providerError, serializationError } from "./bedrock-error.ts";
 import { toJsonObject, withBytes } from "./bedrock-json.ts";
 import { addEvent, emptyMessage, wholeResponse } from "./bedrock-stream.ts";
@@ -34,6 +35,8 @@ export interface BedrockOptions {
   readonly endpoint?: string;
   /** Absent: the SDK's default chain, asked at the first call. */
   readonly credentials?: NonNullable<BedrockRuntimeClientConfig["credentials"]>;
+  /** How long a connection may take to stand. */
+  readonly connectMsMax?: number;
   /** Silence on the socket after which a call fails; the net below the caller's signal. */
   readonly socketTimeoutMs?: number;
 }
@@ -48,12 +51,8 @@ export interface BedrockModels extends Models {
  * and none of them holds a lease.
  */
 export function bedrockModels(options: BedrockOptions = {}): BedrockModels {
-  // A lease is the right to a request in flight: a socket pool must never make its holder wait.
-  const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY };
   const requestHandler = new NodeHttpHandler({
-    httpAgent: agent,
-    httpsAgent: agent,
-    connectionTimeout: 5_000,
+    ...connections(options.connectMsMax ?? 5_000),
     socketTimeout: options.socketTimeoutMs ?? laneLimits.bulk.attemptMsMax + 5_000,
   });
   const { endpoint, credentials } = options;

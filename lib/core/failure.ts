@@ -29,6 +29,8 @@ export interface ProviderError {
   readonly expectedQueueDelayMs?: number;
   /** A Node or SDK error code: `ECONNRESET`, `TimeoutError`. */
   readonly code?: string;
+  /** No connection came about: not a byte of the request has left. */
+  readonly unsent?: true;
 }
 
 /** A failure of the provider, or of what stands below us: then the message comes again and nobody is answered. */

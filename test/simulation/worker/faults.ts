@@ -84,7 +84,7 @@ export function thrown(kind: FaultKind): Error {
 
 /** As the adapter reports them. Some services repeat in an error what they were sent. */
 export function providerError(kind: FaultKind, echoed: string): ProviderError {
-  if (kind === "refused") return { name: "Error", code: "ECONNREFUSED", message: "connect" };
+  if (kind === "refused") return { name: "ECONNREFUSED", code: "ECONNREFUSED", message: "connect", unsent: true };
   if (kind === "malformed") return { name: "UnreadableResponse", message: `the response is not JSON: ${echoed}` };
   const fault = scripted.find((one) => one === kind);
   if (fault === undefined) return { name: "ECONNRESET", code: "ECONNRESET", message: "aborted" };
