@@ -40,7 +40,14 @@ export type Attempted =
       readonly usage: Usage;
       readonly tookMs: number;
     }
-  | { readonly kind: "failed"; readonly failure: Failure; readonly usage: Usage; readonly tookMs: number }
+  | {
+      readonly kind: "failed";
+      readonly failure: Failure;
+      readonly usage: Usage;
+      readonly tookMs: number;
+      /** No connection came about: Bedrock knows nothing of it. */
+      readonly unsent?: true;
+    }
   | {
       readonly kind: "cut";
       readonly by: Exclude<Cut, "attempt">;

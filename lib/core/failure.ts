@@ -50,21 +50,13 @@ export function failureOfStop(stopReason: string | undefined): Failure | undefin
   return stopReason === "model_context_window_exceeded" ? { kind: "context", name: stopReason } : undefined;
 }
 
-/** Nobody was reached who could have begun to work. */
-const unreached: ReadonlySet<string | undefined> = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-]);
-
 /**
  * Whether a model may have worked on a request that failed so, and be paid for it. What has a status is Bedrock's answer in
- * the place of a model's; what has none broke off, before a word of the answer or in the middle of it.
+ * the place of a model's, and so is a refusal that comes as an event of a stream, under its 200. Anything else broke off,
+ * before a word of the answer or in the middle of it.
  */
-export function mayHaveBegun({ status, code }: ProviderError): boolean {
-  return status === undefined && !unreached.has(code);
+export function mayHaveBegun(kind: FailureKind, { status, unsent }: ProviderError): boolean {
+  return unsent !== true && status === undefined && (kind === "transient" || kind === "hung");
 }
 
 function judge(error: ProviderError, nowMs: number): Classified {

@@ -46,6 +46,7 @@ export function unusedTokens(reserved: number, attempted: Attempted | undefined,
       // A model's own body may tell no usage at all.
       return usage.inputTokens + usage.outputTokens > 0 ? left(reserved, usage, burndown) : 0;
     case "failed":
+      if (attempted.unsent === true) return reserved;
       return wasRefused(attempted) ? left(reserved, usage, burndown) : 0;
   }
 }

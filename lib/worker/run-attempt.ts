@@ -120,11 +120,13 @@ function attemptedOf(
 ): Attempted {
   const tookMs = nowMs - startedAtMs;
   if (answer.kind === "answered") return { ...answer, tookMs };
-  const failure = classify(answer.error, nowMs);
+  const { error } = answer;
+  const failure = classify(error, nowMs);
   if (failure.kind === "infra") throw new Infrastructure(failure.name);
   // A stream may have told its tokens before it broke.
-  const isUntold = answer.usage.possiblyBilledTokens === 0 && mayHaveBegun(answer.error);
-  return { kind: "failed", failure, usage: isUntold ? brokenOff(tookMs) : answer.usage, tookMs };
+  const isUntold = answer.usage.possiblyBilledTokens === 0 && mayHaveBegun(failure.kind, error);
+  const usage = isUntold ? brokenOff(tookMs) : answer.usage;
+  return { kind: "failed", failure, usage, tookMs, ...(error.unsent === true ? { unsent: true } : {}) };
 }
 
 /** Our own attempt bound means that the target hangs; every other cut is about us, not about the target. */

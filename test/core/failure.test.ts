@@ -336,12 +336,20 @@ describe("a model may have begun to work on a request", () => {
     ["that met nothing but silence", { name: "TimeoutError", code: "TimeoutError" }, true],
     ["whose answer cannot be read", { name: "UnreadableResponse" }, true],
     ["whose stream ended with an error", { name: "ModelStreamErrorException" }, true],
+    ["whose stream ended with Bedrock's own", { name: "internalServerException" }, true],
+    ["at which the model ran out of time", { name: "modelTimeoutException" }, true],
     ["but not on one that Bedrock refused", { name: "ThrottlingException", status: 429 }, false],
     ["nor one that it failed with", { name: "InternalServerException", status: 500 }, false],
-    ["nor one for which nobody listened", { name: "ECONNREFUSED", code: "ECONNREFUSED" }, false],
-    ["nor one for which there was no address", { name: "ENOTFOUND", code: "ENOTFOUND" }, false],
-    ["nor one that no name server knew a way for", { name: "EAI_AGAIN", code: "EAI_AGAIN" }, false],
-    ["nor one without a way to its host", { name: "EHOSTUNREACH", code: "EHOSTUNREACH" }, false],
-    ["nor one without a way to its network", { name: "ENETUNREACH", code: "ENETUNREACH" }, false],
-  ])("%s", (_says, seen, may) => expect(mayHaveBegun({ name: "", message: "", ...seen })).toBe(may));
+    ["nor one that was throttled inside its stream", { name: "throttlingException" }, false],
+    ["nor one for which the day had no tokens left", { name: "throttlingException", message: "tokens per day" }, false],
+    ["nor one whose model was throttled", { name: "ModelStreamErrorException", originalStatus: 429 }, false],
+    ["nor one that met a full service there", { name: "serviceUnavailable", message: "Too many connections" }, false],
+    ["nor one that was too long", { name: "validationException", message: "Input is too long" }, false],
+    ["nor one that was bad", { name: "validationException", message: "Malformed input request" }, false],
+    ["nor one that may not go there", { name: "accessDeniedException" }, false],
+    ["nor one that was never sent", { name: "ECONNREFUSED", code: "ECONNREFUSED", unsent: true }, false],
+  ])("%s", (_says, seen, may) => {
+    const { kind } = classify(error(seen), t0);
+    expect(kind !== "infra" && mayHaveBegun(kind, error(seen))).toBe(may);
+  });
 });

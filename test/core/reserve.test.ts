@@ -59,7 +59,7 @@ const answered = (usage: Partial<Usage>): Attempted => ({
   usage: { ...noUsage, ...usage },
   tookMs: 1,
 });
-const failed = (kind: FailureKind, usage: Partial<Usage> = {}): Attempted => ({
+const failed = (kind: FailureKind, usage: Partial<Usage> = {}): Extract<Attempted, { kind: "failed" }> => ({
   kind: "failed",
   failure: { kind, name: kind },
   usage: { ...noUsage, ...usage },
@@ -97,6 +97,7 @@ describe("of 10,000 tokens, an attempt at burndown 5 gives back", () => {
     ],
     ["nothing when a model had begun and was stopped", failed("throttled", { possiblyBilledTokens: 1 }), 0],
     ["nothing when nobody knows how far it came", failed("transient"), 0],
+    ["all of it when no connection came about", { ...failed("transient"), unsent: true }, 10_000],
     ["nothing when it hung", failed("hung"), 0],
     ["nothing when it was cut", { kind: "cut", by: "bell", usage: noUsage, tookMs: 1 }, 0],
   ];

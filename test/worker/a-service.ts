@@ -1,6 +1,7 @@
 /** One lane's workers on the World in memory, and a small event source mapping that feeds them. */
 import { checkConfig } from "../../lib/config.ts";
 import type { ConfigInput } from "../../lib/config.ts";
+import { noUsage } from "../../lib/core/attempt.ts";
 import type { Config } from "../../lib/core/config.ts";
 import type { JsonObject } from "../../lib/core/json.ts";
 import type { Lane } from "../../lib/core/lane.ts";
@@ -11,7 +12,7 @@ import type { VirtualClock } from "../../lib/memory/clock.ts";
 import { createMemoryWorker, createMemoryWorld } from "../../lib/memory/world.ts";
 import type { MemoryWorld } from "../../lib/memory/world.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
-import type { World } from "../../lib/ports.ts";
+import type { ModelAnswer, World } from "../../lib/ports.ts";
 import type { Worker } from "../../lib/worker/invocation.ts";
 import { t0 } from "../a.ts";
 
@@ -44,6 +45,13 @@ export interface Service {
   drain(invocationsMax?: number): Promise<void>;
   reply(jobId?: string): Reply | undefined;
 }
+
+/** A failure of a request for which no connection came about. */
+export const unconnected: ModelAnswer = {
+  kind: "failed",
+  error: { name: "ECONNREFUSED", code: "ECONNREFUSED", message: "connect ECONNREFUSED", unsent: true },
+  usage: noUsage,
+};
 
 /** A port whose verbs reject, as they do when what is behind it is away, for as long as `isDown` says so. */
 export function frail<Port extends object>(

@@ -5,8 +5,8 @@ import type { ConfigInput } from "../../lib/config.ts";
 import type { TargetConfig } from "../../lib/core/config.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import type { MemoryWorld } from "../../lib/memory/world.ts";
-import type { World } from "../../lib/ports.ts";
-import { aService } from "./a-service.ts";
+import type { ModelAnswer, World } from "../../lib/ports.ts";
+import { aService, unconnected } from "./a-service.ts";
 import type { Service } from "./a-service.ts";
 
 const target = (facts: Partial<TargetConfig> = {}): TargetConfig => ({
@@ -33,6 +33,9 @@ const params = (maxTokens: number) => ({
 const answering = (inputTokens: number, outputTokens: number): ScriptText => ({
   rules: [{ do: { kind: "answer", inputTokens, outputTokens } }],
 });
+const inStream = (error: "throttled" | "too-long" | "invalid"): ScriptText => ({
+  rules: [{ do: { kind: "stream-error", error, afterEvents: 0 } }],
+});
 const asked = ({ world }: Service) => world.models.play.record().calls.length;
 const aheadMs = async ({ world }: Service, ledger = "fast@west") =>
   ((await world.leases.readClocks(ledger)).tokensAtMs ?? 0) - world.clock.nowMs();
@@ -50,6 +53,21 @@ describe("a quota of tokens a minute", () => {
     expect(service.reply()).toMatchObject({ ok: true });
     const { tokensAtMs = 0 } = await service.world.leases.readClocks("fast@west");
     expect(tokensAtMs - startedAtMs).toBeCloseTo(100 * 11, 6);
+  });
+
+  test.each<[says: string, script: ScriptText, answer: ModelAnswer | undefined]>([
+    ["throttled inside its stream", inStream("throttled"), undefined],
+    ["found too long there", inStream("too-long"), undefined],
+    ["refused there", inStream("invalid"), undefined],
+    ["not sent, for want of a connection", {}, unconnected],
+  ])("gets all back of a request that was %s", async (_says, script, answer) => {
+    const around = (world: MemoryWorld): World =>
+      answer === undefined ? world : { ...world, models: { ...world.models, ask: async () => answer } };
+    const service = aService({ config: config({ tokensPerMinute: 6_000 }), script, around });
+    service.send({ op: "converse_stream", params: params(1_000) });
+    await service.invoke();
+    expect(service.world.noted.filter(({ kind }) => kind === "attempted")).not.toEqual([]);
+    expect(await aheadMs(service)).toBeLessThanOrEqual(0);
   });
 
   test("counts an output token as often as its burndown says", async () => {

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { noUsage } from "../../lib/core/attempt.ts";
 import { estimateTokens } from "../../lib/core/estimate.ts";
 import type { JsonObject } from "../../lib/core/json.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import type { MemoryWorld } from "../../lib/memory/world.ts";
 import type { Clock, World } from "../../lib/ports.ts";
 import { t0 } from "../a.ts";
-import { aService } from "./a-service.ts";
+import { aService, unconnected } from "./a-service.ts";
 import type { Service } from "./a-service.ts";
 
 const requests = ({ world }: Service) => world.models.play.record().calls;
@@ -81,6 +82,8 @@ describe("what an attempt may have cost for nothing", () => {
   const first = { nth: 1 } as const;
   const broken = (effect: object, latency = 0): ScriptText =>
     ({ rules: [{ when: first, do: effect, latency }] }) as ScriptText;
+  const inStream = (error: string) => broken({ kind: "stream-error", error, afterEvents: 0 }, 1_000);
+  const streamed = { op: "converse_stream" };
   const rows: [says: string, script: ScriptText, job: JsonObject, tokens: number][] = [
     ["is its prompt and all that was allowed, when it ran its time", broken({ kind: "hang" }), {}, prompt + 1_000],
     [
@@ -98,6 +101,10 @@ describe("what an attempt may have cost for nothing", () => {
     ],
     ["is nothing where Bedrock failed with an answer", broken({ kind: "fail", error: "internal" }, 9_000), {}, 0],
     ["nor where it was throttled", broken({ kind: "fail", error: "throttled" }, 9_000), {}, 0],
+    ["nor where its stream said that it was", inStream("throttled"), streamed, 0],
+    ["nor where its stream said that it was too long", inStream("too-long"), streamed, 0],
+    ["nor where its stream said that it was bad", inStream("invalid"), streamed, 0],
+    ["is its prompt and more where its stream broke", inStream("internal"), streamed, prompt + 500],
   ];
   test.each(rows)("%s", async (_says, script, job, tokens) => {
     const service = aService({ script });
@@ -105,5 +112,15 @@ describe("what an attempt may have cost for nothing", () => {
     await service.invoke();
     const [attempt] = service.world.noted.flatMap((it) => (it.kind === "attempted" ? [it.usage] : []));
     expect(attempt?.possiblyBilledTokens).toBe(tokens);
+  });
+
+  test("is nothing where no connection came about", async () => {
+    const service = aService({
+      around: (world) => ({ ...world, models: { ...world.models, ask: async () => unconnected } }),
+    });
+    service.send();
+    await service.invoke();
+    const usages = service.world.noted.flatMap((it) => (it.kind === "attempted" ? [it.usage] : []));
+    expect(new Set(usages)).toEqual(new Set([noUsage]));
   });
 });
