@@ -1,4 +1,4 @@
-import { createWriteStream, fstatSync, openSync, statSync } from "node:fs";
+import { createWriteStream, fstatSync, ftruncateSync, openSync, statSync } from "node:fs";
 import type { Stats } from "node:fs";
 import { once } from "node:events";
 import { finished } from "node:stream/promises";
@@ -13,16 +13,23 @@ export interface RepliesFile {
   close(): Promise<void>;
 }
 
-/** What the file held is gone: the same command again writes all of it anew. @throws Fault */
+/**
+ * What the file held is gone with the first reply, no sooner: the same command again writes all of it anew, and one that
+ * comes to nothing, for a login that has expired, takes nothing away. @throws Fault
+ */
 export function openReplies(file: string): RepliesFile {
-  const sink = createWriteStream(file, { fd: descriptorOf(file) });
+  const fd = descriptorOf(file);
+  const sink = createWriteStream(file, { fd });
   let lost: Fault | undefined;
+  let isFresh = false;
   // A disk that is full is told, and ends nothing in the midst of a sentence.
   sink.on("error", (error) => {
     lost ??= faultOf(file, error);
   });
   return {
     async write(reply) {
+      if (!isFresh) empty(fd, file);
+      isFresh = true;
       if (lost === undefined && !sink.write(`${JSON.stringify(reply)}\n`))
         await once(sink, "drain").catch(() => undefined);
       if (lost !== undefined) throw lost;
@@ -41,9 +48,19 @@ export function isSameFile(jobs: string, replies: string): boolean {
   return there?.isFile() === true && there.dev === its.dev && there.ino === its.ino;
 }
 
+/** A pipe or a device has nothing to be emptied of. */
+function empty(fd: number, file: string): void {
+  try {
+    if (fstatSync(fd).isFile()) ftruncateSync(fd);
+  } catch (error) {
+    throw faultOf(file, error);
+  }
+}
+
 function descriptorOf(file: string): number {
   try {
-    return openSync(file, "w");
+    // To append: a file that is opened to be written is empty at once.
+    return openSync(file, "a");
   } catch (error) {
     throw faultOf(file, error);
   }

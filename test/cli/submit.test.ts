@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
@@ -74,5 +74,17 @@ describe("npx sluice submit --wait that an error ends", () => {
     const { code, stdout } = await endedMeanwhile("--json");
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ jobs: 2, sent: 2, open: 2, interrupted: true });
+  });
+
+  test("leaves what was collected where it brought nothing", async () => {
+    aws.instead = expired;
+    const replies = join(folder, "replies.jsonl");
+    writeFileSync(replies, "collected\n");
+    const { code, stdout } = await submit(file, "--replies", replies);
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      `The same command picks up again: npx sluice submit ${file} --replies ${replies} --outputs`,
+    );
+    expect(readFileSync(replies, "utf8")).toBe("collected\n");
   });
 });
