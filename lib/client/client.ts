@@ -30,8 +30,8 @@ export interface Client {
   /** Ends a job that is not running, at once; asks the worker of one that is. The reply that was stored first stays. */
   cancel<O extends Op = Op>(jobId: JobId<O>): Promise<Cancelled<O>>;
   /**
-   * Removes the content of a finished job: its output, in S3 too, and its metadata. That it ended, and how, stays, so that a
-   * copy of its message still runs nothing. Params lie in no row: those in S3 go by its lifecycle rules.
+   * Removes the content of a finished job: its output, in S3 too, its metadata, and the provider's own words. That it ended,
+   * and how, stays, so that a copy of its message still runs nothing. Params lie in no row: those in S3 go by its lifecycle rules.
    * @throws the SDK's error if the table or S3 did not take it: begin again.
    */
   forget<O extends Op = Op>(jobId: JobId<O>): Promise<Forgotten>;

@@ -1,4 +1,6 @@
 import { isObject, parseJson } from "./json.ts";
+import type { Json } from "./json.ts";
+import { ownSentence } from "./reply.ts";
 
 /** What is to be done to forget a finished job's content. */
 export type Forgetting =
@@ -13,8 +15,9 @@ export type Forgetting =
     };
 
 /**
- * Output and metadata are content; that the job ended, when, how and at what cost is not, nor is the error of one that
- * failed. What this code does not know may be content, and is left out. `reply`: its JSON text as stored.
+ * Output and metadata are content, and so are the provider's own words, which may quote the prompt; that the job ended, when,
+ * how and at what cost is not, nor what else the error says. What this code does not know may be content, and is left out.
+ * `reply`: its JSON text as stored.
  * @throws Error for a reply that is no JSON.
  */
 export function forgetting(reply: string, nowMs: number): Forgetting {
@@ -25,10 +28,17 @@ export function forgetting(reply: string, nowMs: number): Forgetting {
     );
   if (stored["forgottenAtMs"] !== undefined) return { kind: "forgotten" };
   const { jobId, ok, status, error, meta, outputRef } = stored;
-  const left = { jobId, ok, status, error, meta, metadata: {}, forgottenAtMs: nowMs };
+  const left = { jobId, ok, status, error: errorLeft(error), meta, metadata: {}, forgottenAtMs: nowMs };
   return {
     kind: "to-forget",
     left: JSON.stringify(left),
     ...(typeof outputRef === "string" ? { outputRef } : {}),
   };
+}
+
+function errorLeft(error: Json | undefined) {
+  if (!isObject(error)) return undefined;
+  const { code, message, kind, retryable, retryAfterMs } = error;
+  const sentence = typeof message === "string" ? ownSentence(message) : undefined;
+  return { code, message: sentence, kind, retryable, retryAfterMs };
 }

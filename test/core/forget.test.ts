@@ -9,7 +9,14 @@ const meta = { ...noMeta, model: "fast-text", attempts: 2 };
 const stored = (ending: Ending, more: object = {}) => JSON.stringify({ ...replyOf(job, ending, meta), ...more });
 const answer = { text: "Hello, Ada." };
 const left = { jobId: "j-1", meta, metadata: {}, forgottenAtMs: t0 };
-const error = { code: "provider_error", message: "Bedrock kept failing.", retryable: true } as const;
+const error = {
+  code: "provider_error",
+  kind: "transient",
+  message: "Bedrock kept failing.",
+  retryable: true,
+  retryAfterMs: 5,
+} as const;
+const quoting = { ...error, message: 'west refused the request: X (400): "Ada; no"; correct it' };
 
 test.each<[says: string, reply: string, left: object]>([
   [
@@ -23,6 +30,27 @@ test.each<[says: string, reply: string, left: object]>([
     stored({ kind: "cancelled" }),
     { ok: false, status: "cancelled", error: { code: "cancelled" } },
   ],
+  [
+    "the provider's words about it go, which may quote the prompt",
+    stored({ kind: "failed", error: { ...error, providerMessage: "Ada" } }),
+    { ok: false, status: "failed", error },
+  ],
+  [
+    "and so they do where the message quotes them",
+    stored({ kind: "failed", error: quoting }),
+    { ok: false, status: "failed", error: { ...error, message: "west refused the request: X (400); correct it" } },
+  ],
+  [
+    "what a later version adds to an error goes",
+    stored({ kind: "failed", error }, { error: { ...error, hint: "Ada" } }),
+    { ok: false, status: "failed", error },
+  ],
+  [
+    "a message that is none goes",
+    stored({ kind: "failed", error }, { error: { ...error, message: { text: "Ada" } } }),
+    { ok: false, status: "failed", error: { code: "provider_error" } },
+  ],
+  ["an error that is none goes", stored({ kind: "failed", error }, { error: "Ada" }), { ok: false, status: "failed" }],
   [
     "what a later version adds may be content, and goes",
     stored({ kind: "succeeded", output: answer }, { thoughts: "Ada" }),
