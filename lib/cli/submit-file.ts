@@ -38,6 +38,8 @@ export interface Sender {
 }
 
 const blockSize = 500;
+/** Of lines: a block is in memory as text, as jobs and as messages. */
+const blockBytesMax = 8_000_000;
 /** A block is read no oftener: what open jobs cost to be watched has a bound, 1,000 rows a second. */
 const blockMs = 500;
 /** When a whole round of them brought nothing, the next waits longer. */
@@ -50,6 +52,8 @@ interface Side extends Sender {
 
 interface Sending {
   readonly lines: AsyncIterable<JobLine>;
+  /** Of what the lines come from, so far; a reader may be a little ahead of them. */
+  readonly bytesRead: () => number;
   /** As it was named, for a person. */
   readonly file: string;
   /** For jobs that name none. */
@@ -80,8 +84,9 @@ export async function sendAndHear(sending: Sending, sender: Sender): Promise<voi
   ]);
 }
 
-async function sendLines({ lines, file, lane }: Sending, sender: Side): Promise<void> {
+async function sendLines({ lines, bytesRead, file, lane }: Sending, sender: Side): Promise<void> {
   let block: Job[] = [];
+  let fromByte = 0;
   for await (const line of untilStopped(lines, sender.signal)) {
     if (line.kind === "fault") {
       sender.sums.linesRefused += 1;
@@ -89,9 +94,10 @@ async function sendLines({ lines, file, lane }: Sending, sender: Side): Promise<
       continue;
     }
     block.push(lane === undefined || line.job.lane !== undefined ? line.job : { ...line.job, lane });
-    if (block.length < blockSize) continue;
+    if (block.length < blockSize && bytesRead() - fromByte < blockBytesMax) continue;
     await sendBlock(block, sender);
     block = [];
+    fromByte = bytesRead();
   }
   if (!sender.signal.aborted) await sendBlock(block, sender);
 }

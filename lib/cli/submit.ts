@@ -103,7 +103,9 @@ async function submit(cli: Cli, file: string, options: SubmitOptions): Promise<n
   const source = file === "-" ? process.stdin : createReadStream(file);
   const stop = () => void source.destroy();
   const lines = tellingUnknown(readJobs(source), file, config, (what) => cli.screen.tell(plain(what), "yellow"));
-  const sending = await outcomeOf(() => sendAndHear({ lines, file, lane, waits, stop }, sender));
+  const sending = await outcomeOf(() =>
+    sendAndHear({ lines, bytesRead: () => source.bytesRead, file, lane, waits, stop }, sender),
+  );
   const closing = await outcomeOf(async () => sink?.close());
   const failure = sending ?? closing;
   release();

@@ -42,11 +42,14 @@ function aSender({
   sendMs = 10_000,
   answers = never,
   silence = heardAlways,
+  text = "",
 } = {}) {
   const clock = createVirtualClock(t0);
   const answeredAtMs = new Map<string, number>();
   const heard: { readonly jobId: string; readonly lateMs: number }[] = [];
   const troubles: string[] = [];
+  const batches: number[] = [];
+  let bytes = 0;
   const asked = { sends: 0, reads: 0, stops: 0 };
   const ended = new AbortController();
   const sender: Sender = {
@@ -72,6 +75,7 @@ function aSender({
     client: {
       async submitBatch(batch) {
         asked.sends += 1;
+        batches.push(batch.length);
         if (asked.sends >= sendFails) throw broken;
         await clock.sleep(sendMs);
         for (const { jobId } of batch) answeredAtMs.set(jobId, answers(answeredAtMs.size, clock.nowMs()));
@@ -83,16 +87,27 @@ function aSender({
     heard.push({ jobId, lateMs: clock.nowMs() - (answeredAtMs.get(jobId) ?? Infinity) });
   }
   async function* chunks() {
-    for (let line = 1; line <= jobs; line += 1) yield Buffer.from(`${JSON.stringify(job(`job-${line}`))}\n`);
+    for (let place = 1; place <= jobs; place += 1) {
+      const line = Buffer.from(`${JSON.stringify({ ...job(`job-${place}`), params: { messages: [], text } })}\n`);
+      bytes += line.length;
+      yield line;
+    }
   }
   const running = sendAndHear(
-    { lines: readJobs(chunks()), file: "jobs.jsonl", lane: undefined, waits: true, stop: () => (asked.stops += 1) },
+    {
+      lines: readJobs(chunks()),
+      bytesRead: () => bytes,
+      file: "jobs.jsonl",
+      lane: undefined,
+      waits: true,
+      stop: () => (asked.stops += 1),
+    },
     sender,
   ).then(
     () => "done",
     (error: unknown) => error,
   );
-  return { clock, asked, heard, troubles, running, ended };
+  return { clock, asked, batches, heard, troubles, running, ended };
 }
 
 function answeredRow(jobId: string): JobRow {
@@ -158,6 +173,15 @@ describe("sending a file and hearing its replies", () => {
     await clock.advance(120_000);
     expect(heard).toHaveLength(9_000);
     expect(Math.max(...heard.map(({ lateMs }) => lateMs))).toBeLessThan(40_000);
+  });
+
+  test("sends five hundred jobs at a time, and fewer of long lines: of these no more than 8 MB are in memory", async () => {
+    const short = aSender({ jobs: 1_200, sendMs: 10 });
+    await short.clock.advance(1_000);
+    expect(short.batches).toEqual([500, 500, 200]);
+    const long = aSender({ jobs: 20, sendMs: 10, text: "x".repeat(1_000_000) });
+    await long.clock.advance(1_000);
+    expect(long.batches).toEqual([8, 8, 4]);
   });
 
   const answersLater: Answers = (_place, sentAtMs) => sentAtMs + 40_000;

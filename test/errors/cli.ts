@@ -125,7 +125,14 @@ async function toldOnceSent(outcomes: readonly Submitted[], jobs: readonly Job[]
     for (const [place, job] of jobs.entries()) yield { kind: "job", line: place + 1, job } as const;
   }
   const row = a.row({ jobId: "order-8812-summary", contentHash: "another" });
-  const sending = { lines: read(), file: "jobs.jsonl", lane: undefined, waits: false, stop: () => {} };
+  const sending = {
+    lines: read(),
+    bytesRead: () => 0,
+    file: "jobs.jsonl",
+    lane: undefined,
+    waits: false,
+    stop: () => {},
+  };
   await sendAndHear(sending, {
     client: { submitBatch: async () => outcomes },
     jobs: { ...table, readMany: async (ids) => (ids.includes(row.jobId) ? [row] : []) },

@@ -246,6 +246,24 @@ describe("a nightly file", async () => {
     expect(sluice.submitted.filter(({ lane }) => lane === "bulk")).toHaveLength(600);
   });
 
+  test("has few of its jobs in memory where they are long", async () => {
+    const engine = await startFauxqs();
+    onTestFinished(engine.stop);
+    const s3 = new S3Client({ ...localClient(engine.endpoint), forcePathStyle: true });
+    const bucket = await createBucket(engine.endpoint);
+    const params = { messages: [{ role: "user", content: [{ text: "x".repeat(420_000) }] }] };
+    const Body = Array.from({ length: 25 }, (_, n) => JSON.stringify({ ...aJob(`night/${n}`), params })).join("\n");
+    await s3.send(new PutObjectCommand({ Bucket: bucket, Key: "night.jsonl", Body }));
+    const sluice = createTestClient({ answer: () => "A summary.", config: { models: models() } });
+    const batches: number[] = [];
+    const submitBatch: Client["submitBatch"] = async (batch) => {
+      batches.push(batch.length);
+      return await sluice.submitBatch(batch);
+    };
+    expect(await submitFile({ ...sluice, submitBatch }, s3, bucket, "night.jsonl")).toMatchObject({ sent: 25 });
+    expect(Math.max(...batches)).toBeLessThan(22);
+  });
+
   test("keeps to its budget: what the day's money does not reach waits for the next", async () => {
     const { default: config } = await kitchen.load<{ readonly default: ConfigInput }>(4, "budget.ts");
     const startMs = Date.parse("2026-11-29T03:00:00Z");
