@@ -8,6 +8,7 @@ import { DynamoDBClient, GetItemCommand, UpdateItemCommand } from "@aws-sdk/clie
 import { ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, describe, expect, test } from "vitest";
 import { systemClock } from "../lib/aws/clock.ts";
+import { digest } from "../lib/aws/digest.ts";
 import { createJobTable as jobTableOn } from "../lib/aws/job-table.ts";
 import { createLeaseTable as leaseTableOn } from "../lib/aws/lease-table.ts";
 import { createQueue as queueOn } from "../lib/aws/queue.ts";
@@ -191,7 +192,7 @@ describe("the README's examples", () => {
       announcer: createMemoryAnnouncer(),
       telemetry: { note: () => undefined },
     };
-    const worker = createMemoryWorker(world, checkConfig(config), "rt");
+    const worker = createMemoryWorker(world, checkConfig(config), "rt", digest);
 
     const example = join(root, ".sluice/readme/example.ts");
     mkdirSync(join(root, ".sluice/readme"), { recursive: true });

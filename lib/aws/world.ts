@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Config } from "../core/config.ts";
 import { paramsPrefix } from "../core/limits.ts";
 import type { Telemetry, World } from "../ports.ts";
@@ -6,6 +5,7 @@ import { createAnnouncer } from "./announcer.ts";
 import { bedrockModels } from "./bedrock.ts";
 import { s3Client, sqsClient, workersDynamoClient } from "./clients.ts";
 import { systemClock } from "./clock.ts";
+import { digest } from "./digest.ts";
 import { createJobTable } from "./job-table.ts";
 import { createLeaseTable } from "./lease-table.ts";
 import { createObjects } from "./objects.ts";
@@ -59,6 +59,6 @@ export function identityOf({ lane, workerVersion }: WorkerSettings) {
     lane,
     name: `${lane}-${systemClock.newId()}`,
     version: workerVersion,
-    digest: (text: string): string => createHash("sha256").update(text).digest("hex"),
+    digest,
   };
 }

@@ -1,11 +1,8 @@
 /** Sends the jobs of a file, and hears their replies. */
-import { createHash } from "node:crypto";
-
 import type { Client, Job, JobLine } from "../client/index.ts";
+import { contentHashOf } from "../client/meant.ts";
 import { prepare } from "../client/message.ts";
 import type { JobRow } from "../core/claim.ts";
-import { readBody } from "../core/feeds.ts";
-import { contentOf } from "../core/job.ts";
 import type { Lane } from "../core/lane.ts";
 import { replyIn } from "../core/reply.ts";
 import type { Reply } from "../core/reply.ts";
@@ -161,11 +158,10 @@ function takeFirst(block: readonly Job[], { bucket, sums, hearing }: Sender): re
   return first;
 }
 
-/** As a worker will hash it. A job with a fault has none, and is told of when it is sent. */
+/** A job with a fault has none, and is told of when it is sent. */
 function hashOf(job: Job, bucket: string | undefined): string {
   const prepared = prepare(job, bucket);
-  const read = prepared.kind === "ready" ? readBody(prepared.message.body) : undefined;
-  return read?.kind === "envelope" ? createHash("sha256").update(contentOf(read.envelope)).digest("hex") : "";
+  return prepared.kind === "ready" ? contentHashOf(prepared.message.body) : "";
 }
 
 async function hearRow(row: JobRow, { sums, hearing }: Sender, before: boolean): Promise<void> {

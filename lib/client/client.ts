@@ -5,12 +5,13 @@ import type { Cancelled } from "./cancel.ts";
 import { forget } from "./forget.ts";
 import type { Forgotten } from "./forget.ts";
 import type { Job, JobId, JobOf } from "./job.ts";
+import { meant } from "./meant.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Outputs } from "./outputs.ts";
-import { submit, submitBatch } from "./submit.ts";
+import { JobRefused, submit, submitBatch } from "./submit.ts";
 import type { Submitted } from "./submit.ts";
 import { replies, waitForReply } from "./wait.ts";
-import type { Found, Waited, WaitOptions } from "./wait.ts";
+import type { Conflict, Found, FoundByJob, Waited, WaitOptions } from "./wait.ts";
 
 export interface Client {
   /**
@@ -25,8 +26,16 @@ export interface Client {
    * @throws the signal's reason when it fires; the SDK's error if the table cannot be read.
    */
   waitForReply<O extends Op = Op>(jobId: JobId<O>, options?: WaitOptions): Promise<Waited<O>>;
+  /**
+   * The same for the job itself, as it was submitted: where its id was used for other content before, it is never given the
+   * other's answer, but told of the conflict.
+   * @throws JobRefused for a job with a fault, too, which was never sent.
+   */
+  waitForReply<O extends Op>(job: JobId<O> | JobOf<O>, options?: WaitOptions): Promise<Waited<O> | Conflict>;
   /** How each job stands now, in the order of the ids. */
   replies<O extends Op = Op>(jobIds: readonly JobId<O>[]): Promise<readonly Found<O>[]>;
+  /** The same for jobs themselves, as they were submitted, ids among them or not. */
+  replies<O extends Op>(jobs: readonly (JobId<O> | JobOf<O>)[]): Promise<readonly FoundByJob<O>[]>;
   /** Ends a job that is not running, at once; asks the worker of one that is. The reply that was stored first stays. */
   cancel<O extends Op = Op>(jobId: JobId<O>): Promise<Cancelled<O>>;
   /**
@@ -50,11 +59,28 @@ export interface Outside {
 }
 
 export function clientOn({ outbox, jobs, outputs, clock, bucket, ttlDays }: Outside): Client {
+  function wait<O extends Op>(jobId: JobId<O>, options?: WaitOptions): Promise<Waited<O>>;
+  function wait<O extends Op>(job: JobId<O> | JobOf<O>, options?: WaitOptions): Promise<Waited<O> | Conflict>;
+  async function wait<O extends Op>(job: JobId<O> | JobOf<O>, options = {}): Promise<Waited<O> | Conflict> {
+    const asked = meant(job, bucket);
+    if ("fault" in asked) throw new JobRefused(asked.jobId, asked.fault);
+    return await waitForReply(asked, options, jobs, clock);
+  }
+
+  function find<O extends Op>(jobIds: readonly JobId<O>[]): Promise<readonly Found<O>[]>;
+  function find<O extends Op>(list: readonly (JobId<O> | JobOf<O>)[]): Promise<readonly FoundByJob<O>[]>;
+  async function find<O extends Op>(list: readonly (JobId<O> | JobOf<O>)[]): Promise<readonly FoundByJob<O>[]> {
+    return await replies(
+      list.map((job) => meant(job, bucket)),
+      jobs,
+    );
+  }
+
   return {
     submit: (job) => submit(job, outbox, bucket),
     submitBatch: (list) => submitBatch(list, outbox, bucket, clock),
-    waitForReply: (jobId, options = {}) => waitForReply(jobId, options, jobs, clock),
-    replies: (jobIds) => replies(jobIds, jobs),
+    waitForReply: wait,
+    replies: find,
     cancel: (jobId) => cancel(jobId, jobs, clock, ttlDays),
     forget: (jobId) => forget(jobId, jobs, outputs, clock),
   };

@@ -16,7 +16,7 @@ export { readJobs } from "./read-jobs.ts";
 export type { JobLine } from "./read-jobs.ts";
 export { JobRefused } from "./submit.ts";
 export type { Submitted } from "./submit.ts";
-export type { Found, WaitOptions, Waited } from "./wait.ts";
+export type { Conflict, Found, FoundByJob, WaitOptions, Waited } from "./wait.ts";
 
 /** Names are the stack's outputs. Endpoints and credentials are the SDK's own: `AWS_ENDPOINT_URL_SQS` and the like. */
 export interface ClientOptions {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { digest } from "../aws/digest.ts";
 import { encode, faultOf, readEnvelope } from "../core/envelope.ts";
 import type { Envelope, Fault } from "../core/envelope.ts";
 import { contentOf } from "../core/job.ts";
@@ -66,7 +66,7 @@ export function fit(envelope: Envelope, bucket: string | undefined): Prepared {
 
 /** Named by the content: a job that is sent again points at the same object, and so stays the same job. */
 function keyOf(envelope: Envelope): string {
-  return `${paramsPrefix}${createHash("sha256").update(contentOf(envelope)).digest("hex")}.json`;
+  return `${paramsPrefix}${digest(contentOf(envelope))}.json`;
 }
 
 function sized(envelope: Envelope, upload?: Upload): Prepared {

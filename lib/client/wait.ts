@@ -1,7 +1,10 @@
 import type { Op } from "../core/config.ts";
 import type { JobRow } from "../core/claim.ts";
+import type { Fault } from "../core/envelope.ts";
 import type { Clock, JobTable } from "../ports.ts";
 import type { ReplyOf } from "./job.ts";
+import { isAnothers } from "./meant.ts";
+import type { Faulty, Meant } from "./meant.ts";
 
 const pollMsFirst = 200;
 const pollMsMax = 5_000;
@@ -12,11 +15,25 @@ export type Waited<O extends Op> =
   | { readonly kind: "replied"; readonly reply: ReplyOf<O> }
   | { readonly kind: "timeout"; readonly stage?: string };
 
+/** The id was used for other content: the row is another job's, and this one never runs. Give it another jobId. */
+export interface Conflict {
+  readonly kind: "conflict";
+}
+
 /** A job as the table has it now. */
 export type Found<O extends Op> = { readonly jobId: string } & (
   | { readonly kind: "replied"; readonly reply: ReplyOf<O> }
   | { readonly kind: "open"; readonly stage?: string }
 );
+
+/** The same of a job that was given whole, not by its id. */
+export type FoundByJob<O extends Op> =
+  | Found<O>
+  | ({ readonly jobId: string } & (
+      | Conflict
+      /** It has a fault, and was never sent. */
+      | { readonly kind: "refused"; readonly fault: Fault }
+    ));
 
 export interface WaitOptions {
   /** 60,000 without it. */
@@ -25,15 +42,16 @@ export interface WaitOptions {
 }
 
 export async function waitForReply<O extends Op>(
-  jobId: string,
+  job: Meant,
   { timeoutMs = timeoutMsDefault, signal }: WaitOptions,
   jobs: JobTable,
   clock: Clock,
-): Promise<Waited<O>> {
+): Promise<Waited<O> | Conflict> {
   const untilMs = clock.nowMs() + timeoutMs;
   for (let delayMs = pollMsFirst; ; delayMs = Math.min(delayMs * 1.5, pollMsMax)) {
     signal?.throwIfAborted();
-    const row = await jobs.read(jobId);
+    const row = await jobs.read(job.jobId);
+    if (row !== undefined && isAnothers(row, job)) return { kind: "conflict" };
     const reply = storedReply<O>(row);
     if (reply !== undefined) return { kind: "replied", reply };
 
@@ -44,11 +62,17 @@ export async function waitForReply<O extends Op>(
   }
 }
 
-/** In the order of the ids. */
-export async function replies<O extends Op>(jobIds: readonly string[], jobs: JobTable): Promise<readonly Found<O>[]> {
-  const rows = new Map((await jobs.readMany(jobIds)).map((row) => [row.jobId, row]));
-  return jobIds.map((jobId) => {
+/** In the order of the jobs. */
+export async function replies<O extends Op>(
+  list: readonly (Meant | Faulty)[],
+  jobs: JobTable,
+): Promise<readonly FoundByJob<O>[]> {
+  const rows = new Map((await jobs.readMany(list.map(({ jobId }) => jobId))).map((row) => [row.jobId, row]));
+  return list.map((job) => {
+    const { jobId } = job;
+    if ("fault" in job) return { jobId, kind: "refused", fault: job.fault };
     const row = rows.get(jobId);
+    if (row !== undefined && isAnothers(row, job)) return { jobId, kind: "conflict" };
     const reply = storedReply<O>(row);
     return reply === undefined ? { jobId, kind: "open", ...stageOf(row) } : { jobId, kind: "replied", reply };
   });

@@ -61,7 +61,12 @@ export function createMemoryWorld(at: {
 }
 
 /** A container of its own on that world; `world` may wrap it, to lose answers or to count calls. */
-export function createMemoryWorker(world: World, config: Config, lane: Lane): Worker {
+export function createMemoryWorker(
+  world: World,
+  config: Config,
+  lane: Lane,
   // The text itself tells contents apart, and is the same wherever it is computed.
-  return openWorker(world, config, { lane, name: `memory-${lane}`, version: "0", digest: (text) => text });
+  digest = (text: string): string => text,
+): Worker {
+  return openWorker(world, config, { lane, name: `memory-${lane}`, version: "0", digest });
 }

@@ -1,10 +1,11 @@
 import { clientOn } from "../client/client.ts";
 import type { Client } from "../client/client.ts";
-import type { Job } from "../client/job.ts";
+import type { Job, JobId, JobOf } from "../client/job.ts";
 import type { Message, Upload } from "../client/message.ts";
+import type { Conflict, Waited, WaitOptions } from "../client/wait.ts";
 import { checkConfig } from "../config.ts";
 import type { ConfigInput } from "../config.ts";
-import type { Config } from "../core/config.ts";
+import type { Config, Op } from "../core/config.ts";
 import { readBody } from "../core/feeds.ts";
 import { lanes } from "../core/lane.ts";
 import type { Lane } from "../core/lane.ts";
@@ -144,6 +145,12 @@ export function createTestClient(options: TestClientOptions): TestClient {
     return end.value;
   }
 
+  function waitForReply<O extends Op>(jobId: JobId<O>, wait?: WaitOptions): Promise<Waited<O>>;
+  function waitForReply<O extends Op>(job: JobId<O> | JobOf<O>, wait?: WaitOptions): Promise<Waited<O> | Conflict>;
+  function waitForReply<O extends Op>(job: JobId<O> | JobOf<O>, wait?: WaitOptions): Promise<Waited<O> | Conflict> {
+    return waiting(client.waitForReply(job, wait));
+  }
+
   return {
     ...client,
     submitted,
@@ -157,7 +164,7 @@ export function createTestClient(options: TestClientOptions): TestClient {
       return lanes.flatMap((lane) => lanesOf.queues[lane].parked);
     },
     nowMs: () => clock.nowMs(),
-    waitForReply: (jobId, wait) => waiting(client.waitForReply(jobId, wait)),
+    waitForReply,
     run: () => until(() => lanesOf.isDone),
     pass(ms) {
       const untilMs = clock.nowMs() + ms;

@@ -1,3 +1,4 @@
+import { digest } from "../client/meant.ts";
 import type { Config } from "../core/config.ts";
 import { laneLimits, queueVisibilityS } from "../core/limits.ts";
 import { byLane, lanes } from "../core/lane.ts";
@@ -69,7 +70,7 @@ export class Lanes {
     const config = this.#config();
     const warm = this.#workers.get(lane);
     if (warm?.config === config) return warm;
-    const worker = createMemoryWorker({ ...this.#world, queue: this.queues[lane] }, config, lane);
+    const worker = createMemoryWorker({ ...this.#world, queue: this.queues[lane] }, config, lane, digest);
     this.#workers.set(lane, worker);
     return worker;
   }

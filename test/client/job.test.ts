@@ -24,6 +24,11 @@ async function askConverse(client: Client) {
   return await client.waitForReply(jobId);
 }
 
+async function askByJob(client: Client, job: JobOf<"converse">) {
+  const waited = await client.waitForReply(job);
+  return waited.kind === "conflict" ? undefined : waited;
+}
+
 async function askAny(client: Client) {
   return await client.waitForReply("j-1");
 }
@@ -48,6 +53,15 @@ describe("op decides", () => {
 
   test("from submit to waitForReply, through the job's id", () => {
     expectTypeOf<RepliedBy<typeof askConverse>>().toEqualTypeOf<ReplyOf<"converse">>();
+  });
+
+  test("from the job itself to its reply, or to a conflict, of which an id knows nothing", () => {
+    type Asked = NonNullable<Awaited<ReturnType<typeof askByJob>>>;
+    expectTypeOf<Extract<Asked, { kind: "replied" }>["reply"]>().toEqualTypeOf<ReplyOf<"converse">>();
+    expectTypeOf<Awaited<ReturnType<typeof askAny>>["kind"]>().toEqualTypeOf<"replied" | "timeout">();
+    expectTypeOf<
+      (client: Client, jobs: Job[]) => Promise<readonly { kind: "replied" | "open" | "conflict" | "refused" }[]>
+    >((client, jobs) => client.replies(jobs));
   });
 
   test("a plain string waits for any output", () => {

@@ -81,7 +81,12 @@ describe.each(dynamoEngines)("on %s", async (_name, start) => {
     return jobs.giveBack(claim, { nowMs: t0, notBeforeMs, progress, stage });
   };
   const wait = (options: { timeoutMs?: number; signal?: AbortSignal } = {}) =>
-    waitForReply("j-1", options, jobs, time.clock);
+    waitForReply({ jobId: "j-1" }, options, jobs, time.clock);
+  const found = (jobIds: readonly string[]) =>
+    replies(
+      jobIds.map((jobId) => ({ jobId })),
+      jobs,
+    );
   const stop = (jobId = "j-1") => cancel(jobId, jobs, time.clock, ttlDays);
 
   describe("who waits for a reply", () => {
@@ -122,6 +127,19 @@ describe.each(dynamoEngines)("on %s", async (_name, start) => {
       expect(await wait({ timeoutMs: 0 })).toEqual({ kind: "timeout" });
     });
 
+    test("is told that the row is another job's at once, before there is any reply", async () => {
+      await running();
+      const others = { jobId: "j-1", hashes: new Set(["h-2"]) };
+      expect(await waitForReply(others, {}, jobs, time.clock)).toEqual({ kind: "conflict" });
+      expect(time.sleeps).toEqual([]);
+      expect(await replies([others], jobs)).toEqual([{ jobId: "j-1", kind: "conflict" }]);
+      const mine = { jobId: "j-1", hashes: new Set(["h-2", "h-1"]) };
+      expect(await waitForReply(mine, { timeoutMs: 0 }, jobs, time.clock)).toEqual({
+        kind: "timeout",
+        stage: "waiting",
+      });
+    });
+
     test("for a time that is no number does not wait for ever", async () => {
       expect(await wait({ timeoutMs: Number.NaN })).toEqual({ kind: "timeout" });
     });
@@ -136,7 +154,7 @@ describe.each(dynamoEngines)("on %s", async (_name, start) => {
   test("replies come in the order of the ids, each as it stands", async () => {
     await finish(await running({ jobId: "done" }));
     await requeue(await running({ jobId: "waiting" }), t0 + 60_000);
-    expect(await replies(["unknown", "done", "waiting", "done"], jobs)).toEqual([
+    expect(await found(["unknown", "done", "waiting", "done"])).toEqual([
       { jobId: "unknown", kind: "open" },
       { jobId: "done", kind: "replied", reply: reply("done") },
       { jobId: "waiting", kind: "open", stage: "requeued" },
@@ -147,7 +165,7 @@ describe.each(dynamoEngines)("on %s", async (_name, start) => {
   test("replies of more jobs than one request takes", async () => {
     const jobIds = Array.from({ length: 101 }, (_, n) => `j-${n}`);
     await Promise.all(jobIds.map(async (jobId) => finish(await running({ jobId, holder: jobId }))));
-    expect((await replies(jobIds, jobs)).map(({ kind }) => kind)).toEqual(jobIds.map(() => "replied"));
+    expect((await found(jobIds)).map(({ kind }) => kind)).toEqual(jobIds.map(() => "replied"));
   });
 
   describe("a job that is forgotten", () => {
@@ -161,7 +179,7 @@ describe.each(dynamoEngines)("on %s", async (_name, start) => {
       await finishWith(await running(), { ...reply("j-1"), metadata: { patient: "Ada" } });
       expect(await forgetting()).toEqual({ kind: "forgotten" });
       expect(await wait()).toEqual({ kind: "replied", reply: left });
-      expect(await replies(["j-1"], jobs)).toEqual([{ jobId: "j-1", kind: "replied", reply: left }]);
+      expect(await found(["j-1"])).toEqual([{ jobId: "j-1", kind: "replied", reply: left }]);
     });
 
     test("loses an output that lies apart", async () => {

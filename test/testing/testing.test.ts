@@ -100,6 +100,49 @@ describe("a test's client", () => {
     expect(client.parked).toMatchObject([{ reason: "job_id_reused" }]);
   });
 
+  test("never gives a job the answer of another with its id, if it is asked by the job", async () => {
+    const client = open();
+    const others = aJob({ model: "smart-text" });
+    await client.submitBatch([aJob(), others]);
+    expect(await client.waitForReply(others)).toEqual({ kind: "conflict" });
+    expect(await client.waitForReply(aJob({ metadata: { k: "v" } }))).toMatchObject({ kind: "replied" });
+    expect(await client.replies([aJob(), others, "j-1", "nobody's"])).toMatchObject([
+      { jobId: "j-1", kind: "replied" },
+      { jobId: "j-1", kind: "conflict" },
+      { jobId: "j-1", kind: "replied" },
+      { jobId: "nobody's", kind: "open" },
+    ]);
+  });
+
+  test("knows a job by its content, big params, a refusal of the worker's and a cancel before it came among them", async () => {
+    const client = open(hello, config);
+    const big = { messages: [{ role: "user" as const, content: [{ text: "a".repeat(1_500_000) }] }] };
+    const jobs = [
+      { jobId: "j-1", model: "fast-text", op: "converse", params: big } as const,
+      aJob({ jobId: "j-2", replyTo: { eventBus: "nobodys" } }),
+      aJob({ jobId: "j-3" }),
+    ];
+    await client.cancel("j-3");
+    await client.submitBatch(jobs);
+    await client.run();
+    expect(await client.replies(jobs)).toMatchObject([
+      { reply: { ok: true } },
+      { reply: { error: { code: "invalid_envelope" } } },
+      { reply: { error: { code: "cancelled" } } },
+    ]);
+  });
+
+  test("refuses to wait for a job that has a fault", async () => {
+    await expect(open().waitForReply(aJob({ model: "" }))).rejects.toMatchObject({
+      name: "JobRefused",
+      field: "model",
+    });
+    expect(await open().replies([aJob({ model: "" }), aJob()])).toMatchObject([
+      { jobId: "j-1", kind: "refused", fault: { field: "model" } },
+      { jobId: "j-1", kind: "open" },
+    ]);
+  });
+
   test("takes params that are too big for a message", async () => {
     const client = open();
     const big = { messages: [{ role: "user" as const, content: [{ text: "a".repeat(1_500_000) }] }] };
