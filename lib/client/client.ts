@@ -23,7 +23,8 @@ export interface Client {
   submitBatch(jobs: readonly Job[]): Promise<readonly Submitted[]>;
   /**
    * Reads the job's row, ever less often, until it has its reply or the time is up.
-   * @throws the signal's reason when it fires; the SDK's error if the table cannot be read.
+   * A table that cannot be reached, or refuses for a moment, is asked again like one that has no reply yet.
+   * @throws the signal's reason when it fires; the SDK's error if the table may not be read, or still cannot when the time is up.
    */
   waitForReply<O extends Op = Op>(jobId: JobId<O>, options?: WaitOptions): Promise<Waited<O>>;
   /**

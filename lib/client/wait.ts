@@ -2,6 +2,7 @@ import type { Op } from "../core/config.ts";
 import type { JobRow } from "../core/claim.ts";
 import type { Fault } from "../core/envelope.ts";
 import type { Clock, JobTable } from "../ports.ts";
+import { isMomentary } from "./is-momentary.ts";
 import type { ReplyOf } from "./job.ts";
 import { isAnothers } from "./meant.ts";
 import type { Faulty, Meant } from "./meant.ts";
@@ -48,15 +49,26 @@ export async function waitForReply<O extends Op>(
   clock: Clock,
 ): Promise<Waited<O> | Conflict> {
   const untilMs = clock.nowMs() + timeoutMs;
+  let hasAnswered = false;
   for (let delayMs = pollMsFirst; ; delayMs = Math.min(delayMs * 1.5, pollMsMax)) {
     signal?.throwIfAborted();
-    const row = await jobs.read(job.jobId);
+    let row: JobRow | undefined;
+    let trouble: { readonly error: unknown } | undefined;
+    try {
+      row = await jobs.read(job.jobId);
+      hasAnswered = true;
+    } catch (error) {
+      if (!isMomentary(error, hasAnswered)) throw error;
+      trouble = { error };
+    }
     if (row !== undefined && isAnothers(row, job)) return { kind: "conflict" };
     const reply = storedReply<O>(row);
     if (reply !== undefined) return { kind: "replied", reply };
 
     // The last sleep ends with the time, so a read always follows it: a reply that came in time is never missed.
     const leftMs = untilMs - clock.nowMs();
+    // Unless that read failed: then nobody knows, and a timeout would say that there was none.
+    if (!(leftMs > 0) && trouble !== undefined) throw trouble.error;
     if (!(leftMs > 0)) return { kind: "timeout", ...stageOf(row) };
     await clock.sleep(Math.min(delayMs, leftMs), signal);
   }

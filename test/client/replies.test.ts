@@ -127,6 +127,64 @@ describe.each(dynamoEngines)("on %s", async (_name, start) => {
       expect(await wait({ timeoutMs: 0 })).toEqual({ kind: "timeout" });
     });
 
+    /** A table whose reads throw what is listed, one by one, and then go well. */
+    const failing = (...errors: readonly object[]): JobTable => {
+      const left = [...errors];
+      return { ...jobs, read: (jobId) => (left.length > 0 ? Promise.reject(left.shift()) : jobs.read(jobId)) };
+    };
+    const waitOn = (table: JobTable, timeoutMs = 60_000) =>
+      waitForReply({ jobId: "j-1" }, { timeoutMs }, table, time.clock);
+    const failed = (name: string, facts: object = {}) => Object.assign(new Error(name), { name, ...facts });
+    const status = (httpStatusCode: number) => ({ $metadata: { httpStatusCode } });
+
+    test.each<[says: string, error: object]>([
+      ["a socket that hangs up", failed("Error", { code: "ECONNRESET" })],
+      ["nobody who answers", failed("AggregateError", { code: "ECONNREFUSED" })],
+      ["a name that is not resolved for a moment", failed("Error", { code: "EAI_AGAIN" })],
+      ["an answer that takes too long", failed("TimeoutError")],
+      ["a throttle", failed("ThrottlingException", status(400))],
+      ["a table that is asked too much", failed("ProvisionedThroughputExceededException", status(400))],
+      ["an account that asks too much", failed("RequestLimitExceeded", status(400))],
+      ["a 429", failed("Http429", status(429))],
+      ["a failure of AWS", failed("InternalServerError", status(500))],
+      ["a 502 of something between", failed("SyntaxError", status(502))],
+    ])("sits out %s", async (_says, error) => {
+      await finish(await running());
+      expect(await waitOn(failing(error, error))).toEqual({ kind: "replied", reply: reply("j-1") });
+      expect(time.sleeps).toHaveLength(2);
+    });
+
+    test.each<[says: string, error: object]>([
+      ["a right that is missing", failed("AccessDeniedException", status(400))],
+      ["a table that is not there", failed("ResourceNotFoundException", status(400))],
+      ["credentials that are not there", failed("CredentialsProviderError")],
+      ["credentials that have expired", failed("ExpiredTokenException", status(400))],
+      ["no region", failed("Error")],
+      ["a region that is none", failed("Error", { code: "ENOTFOUND" })],
+    ])("is told of %s at once", async (_says, error) => {
+      await expect(waitOn(failing(error))).rejects.toBe(error);
+      expect(time.sleeps).toEqual([]);
+    });
+
+    test("sits out a name that was resolved before", async () => {
+      const lost = failed("Error", { code: "ENOTFOUND" });
+      const claim = await running();
+      let reads = 0;
+      const flaky = {
+        ...jobs,
+        read: async (jobId: string) => ((reads += 1) === 2 ? Promise.reject(lost) : jobs.read(jobId)),
+      };
+      time.at(2_000, () => finish(claim));
+      expect(await waitOn(flaky)).toMatchObject({ kind: "replied" });
+    });
+
+    test("is told what the last read threw when the time is up: nobody knows whether there is a reply", async () => {
+      const hangUp = failed("Error", { code: "ECONNRESET" });
+      const dead: JobTable = { ...jobs, read: () => Promise.reject(hangUp) };
+      await expect(waitOn(dead)).rejects.toBe(hangUp);
+      expect(time.clock.nowMs()).toBe(t0 + 60_000);
+    });
+
     test("is told that the row is another job's at once, before there is any reply", async () => {
       await running();
       const others = { jobId: "j-1", hashes: new Set(["h-2"]) };
