@@ -1,4 +1,3 @@
-import { closeSync, createReadStream, openSync, statSync } from "node:fs";
 import { Option } from "commander";
 import type { Command } from "commander";
 
@@ -17,6 +16,7 @@ import { columnsMax } from "../terminal/words.ts";
 import type { Cli, Deployment } from "./cli.ts";
 import { ending } from "./help.ts";
 import { interruption } from "./interruption.ts";
+import { openJobs } from "./jobs-file.ts";
 import { laneUrls } from "./outputs.ts";
 import type { PlaceOptions } from "./place.ts";
 import { quietTeller } from "./quiet.ts";
@@ -66,7 +66,7 @@ export function addSubmit(program: Command, run: Run): void {
 
 async function submit(cli: Cli, file: string, options: SubmitOptions): Promise<number> {
   const { lane, wait = false, replies } = options;
-  needFile(file);
+  const open = openJobs(file);
   if (replies !== undefined && isSameFile(file, replies))
     throw new Fault(`--replies ${replies} would overwrite the jobs; name another file`);
   const deployment = await cli.deployment();
@@ -100,7 +100,7 @@ async function submit(cli: Cli, file: string, options: SubmitOptions): Promise<n
     },
   };
   const sender = { ...sides(deployment), sums, hearing, signal };
-  const source = file === "-" ? process.stdin : createReadStream(file);
+  const source = open();
   const stop = () => void source.destroy();
   const lines = tellingUnknown(readJobs(source), file, config, (what) => cli.screen.tell(plain(what), "yellow"));
   const sending = await outcomeOf(() =>
@@ -180,16 +180,4 @@ function sides({ outputs, clients, jobs, clock }: Deployment) {
   const outbox = createOutbox(clients.sqs, clients.s3, laneUrls(outputs));
   const client = { submitBatch: (list: readonly Job[]) => submitBatch(list, outbox, bucket, clock) };
   return { client, jobs, clock, bucket };
-}
-
-function needFile(file: string): void {
-  if (file === "-") return;
-  const facts = statSync(file, { throwIfNoEntry: false });
-  if (facts === undefined) throw new Fault(`${file} is not there; check the path`);
-  if (facts.isDirectory()) throw new Fault(`${file} is a directory; name a file`);
-  try {
-    closeSync(openSync(file, "r"));
-  } catch {
-    throw new Fault(`${file} cannot be read; check its rights`);
-  }
 }

@@ -21,7 +21,7 @@ export const internal: readonly { readonly at: string; readonly says?: string; r
   { at: "lib/client/read-jobs.ts", says: "is no job, but an event about one", why: "The same." },
   { at: "", says: "unknown error", why: "What Node throws at a file has a code, in whatever file of ours." },
   {
-    at: "lib/cli/submit.ts",
+    at: "lib/cli/jobs-file.ts",
     says: "cannot be read; check its rights",
     why: "It takes a file that whoever runs this may not read, and root may read all.",
   },
