@@ -1,4 +1,5 @@
 /** One run from the command line: opens the service, sends the work, shows it, and ends everything. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { constants } from "node:os";
 import { join } from "node:path";
 
@@ -75,6 +76,8 @@ export async function start(options: Options): Promise<number> {
       screen.tell(error.message, "red");
       return 2;
     }
+    // A Ctrl-C goes to the whole group: a child that it stops may tell before we have heard of it.
+    await sleep(100);
     if (ending.signal.aborted) return ending.code() ?? 1;
     throw error;
   } finally {

@@ -39,14 +39,16 @@ export const usage = `Runs the whole service on this machine.
   --json               one JSON line at the end instead of the summary
   --replies OUT.jsonl  write every reply there, one a line
   --limit TARGET=N     at most N requests in flight at a target, as
-                       fast-text@us-west-2=3; repeatable
+                       fast-text@us-west-2=3; repeatable. bg and bulk leave
+                       one of them to rt, unless there is only one
   --script FILE        what the stand-in for Bedrock does; its format is at the
                        top of lib/memory/bedrock-script.ts
   --bedrock aws        ask the real Bedrock, with this shell's credentials;
                        it is billed
   --data DIR           keep the tables in DIR; queues are always in memory
   --environments N     at most N worker processes a lane (default 2)
-  --timeout SECONDS    give up what is unanswered by then
+  --timeout SECONDS    give up what is unanswered so long after the start of
+                       this command
   --port N             where the page is (default 4747), or the next free one
   --no-page            no page
   --stay, --exit       when all is answered, go on for the page's sake, or end;

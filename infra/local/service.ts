@@ -12,6 +12,7 @@ import type { BedrockRecord } from "../../lib/memory/bedrock-play.ts";
 import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 import { startBedrock } from "./bedrock/server.ts";
 import { ownCredentials } from "./credentials.ts";
+import { endpointsGiven } from "./endpoints.ts";
 import { dynoxideBinary, startDynamo, startFauxqs } from "./engines.ts";
 import type { Engine } from "./engines.ts";
 import type { Environment, LocalFunction } from "./environment.ts";
@@ -164,7 +165,7 @@ async function startEngines(
   ending: (() => Promise<unknown>)[],
   gone: (engine: string) => void,
 ) {
-  const { env } = process;
+  const env = endpointsGiven(process.env);
   function owned(name: string, engine: Engine): string {
     void engine.ended?.then(() => gone(name));
     ending.push(() => engine.stop());

@@ -5,9 +5,10 @@ import { outputOf } from "../../lib/cli/outputs.ts";
 import { findPlace } from "../../lib/cli/place.ts";
 import { lanes } from "../../lib/core/lane.ts";
 import { Fault } from "../../lib/terminal/fault.ts";
+import { ofAnotherRun } from "./endpoints.ts";
 
 /**
- * Lines for a shell's `eval`: the SDK's own variables, and the four of the README's programs.
+ * Lines for a shell's `eval`: the SDK's own variables, and those of the README's programs.
  * @throws Fault when no service runs.
  */
 export async function variableLines(localFiles?: readonly string[]): Promise<readonly string[]> {
@@ -15,6 +16,10 @@ export async function variableLines(localFiles?: readonly string[]): Promise<rea
   const { outputs } = await findPlace({ local: true }, variables, localFiles);
   for (const lane of lanes) variables[`${lane.toUpperCase()}_QUEUE_URL`] = outputOf(outputs, `${lane}QueueUrl`);
   variables["JOB_TABLE"] = outputOf(outputs, "jobTableName");
+  variables["LEASE_TABLE"] = outputOf(outputs, "leaseTableName");
+  // Python's SDK and version 1 of the AWS CLI know this one alone.
+  variables["AWS_DEFAULT_REGION"] = variables["AWS_REGION"];
+  variables[ofAnotherRun] = "1";
   return Object.entries(variables).map(
     ([name, value = ""]) => `export ${name}='${value.replaceAll("'", String.raw`'\''`)}'`,
   );

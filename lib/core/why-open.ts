@@ -2,6 +2,7 @@ import { allows } from "./breaker.ts";
 import type { Breaker } from "./breaker.ts";
 import { isHeld } from "./claim.ts";
 import type { JobRow } from "./claim.ts";
+import { heartbeatMs, holdMs } from "./limits.ts";
 import type { RequeueCause } from "./settlement.ts";
 
 /** What an open job does now, and why. */
@@ -40,6 +41,9 @@ export interface LedgerAt {
   readonly breaker?: Breaker;
 }
 
+/** A heartbeat that is later than this has been missed. */
+const heartbeatLateMs = 2_000;
+
 interface Around {
   readonly nowMs: number;
   readonly lanePausedUntilMs: number | undefined;
@@ -69,18 +73,22 @@ export function whyOpen(row: JobRow, { nowMs, lanePausedUntilMs, budgetUntilMs, 
   if (state === "running") {
     if (!isHeld(row, nowMs))
       return { doing: "abandoned", why: "its worker died or was frozen; its message comes again by itself" };
-    const cancelling = row.cancelAsked ? "; its worker has been asked to cancel it" : "";
+    const missed = (row.heldUntilMs ?? nowMs) - nowMs < holdMs - heartbeatMs - heartbeatLateMs;
+    const also = [
+      ...(row.cancelAsked ? ["; its worker has been asked to cancel it"] : []),
+      ...(missed ? ["; its worker has missed a heartbeat: if it died, the job comes again by itself"] : []),
+    ].join("");
     const [, attempt, attemptsMax] = /^attempt=(\d+)\/(\d+)$/.exec(stage) ?? [];
     if (attempt !== undefined)
-      return { doing: "asking", why: `${step} works on it, attempt ${attempt} of ${attemptsMax}${cancelling}` };
+      return { doing: "asking", why: `${step} works on it, attempt ${attempt} of ${attemptsMax}${also}` };
     if (stage === "backoff")
-      return { doing: "backoff", why: `an attempt at ${step} failed; it is asked again in a moment${cancelling}` };
+      return { doing: "backoff", why: `an attempt at ${step} failed; it is asked again in a moment${also}` };
     // The claim itself writes `waiting`, and no step before there is one.
     if (stage === "waiting" && row.step !== undefined) {
       const { why, ...end } = whyNoLease(row.step, ledgerAt(row.step), nowMs);
-      return { doing: "waiting", why: why + cancelling, ...end };
+      return { doing: "waiting", why: why + also, ...end };
     }
-    return { doing: "claimed", why: `a worker has just begun with it${cancelling}` };
+    return { doing: "claimed", why: `a worker has ${missed ? "" : "just "}begun with it${also}` };
   }
   const { lane, notBeforeMs = 0, releases, fence } = row; // mutant: `0` → `1`: it has passed as well.
   if (fence === 0 && releases > 0)

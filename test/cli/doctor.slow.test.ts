@@ -186,7 +186,7 @@ describe("npx sluice doctor", { timeout: 120_000 }, () => {
     [
       "no access to a model",
       { GetFoundationModelAvailability: { body: { authorizationStatus: "NOT_AUTHORIZED" } } },
-      { check: "fast-text@west", remedy: "ask for access" },
+      { check: "fast-text@west", remedy: "call it once in the console" },
     ],
     [
       "access that nobody asked for",
@@ -195,7 +195,7 @@ describe("npx sluice doctor", { timeout: 120_000 }, () => {
           body: { authorizationStatus: "AUTHORIZED", agreementAvailability: { status: "NOT_AVAILABLE" } },
         },
       },
-      { check: "fast-text@west", remedy: "ask for access" },
+      { check: "fast-text@west", remedy: "call it once in the console" },
     ],
     [
       "an inference profile that is not there",

@@ -165,6 +165,30 @@ const rows: Row[] = [
     { doing: "requeued", why: "its lane is paused", untilMs: t0 + 1 },
   ],
   [
+    "a job whose worker has missed a heartbeat, as it began",
+    { ...running, stage: "queued", heldUntilMs: t0 + 17_999 },
+    {},
+    {
+      doing: "claimed",
+      why: "a worker has begun with it; its worker has missed a heartbeat: if it died, the job comes again by itself",
+    },
+  ],
+  [
+    "a job whose worker has missed a heartbeat, at Bedrock",
+    { ...running, stage: "attempt=1/4", heldUntilMs: t0 + 1 },
+    {},
+    {
+      doing: "asking",
+      why: "fast-text@us-west-2 works on it, attempt 1 of 4; its worker has missed a heartbeat: if it died, the job comes again by itself",
+    },
+  ],
+  [
+    "a job whose worker is as late as a heartbeat may be",
+    { ...running, stage: "queued", heldUntilMs: t0 + 18_000 },
+    {},
+    { doing: "claimed", why: "a worker has just begun with it" },
+  ],
+  [
     "a running job of which no stage is known",
     { ...running, stage: undefined },
     {},
