@@ -2,8 +2,9 @@ import { digest } from "../aws/digest.ts";
 import { encode, faultOf, readEnvelope } from "../core/envelope.ts";
 import type { Envelope, Fault } from "../core/envelope.ts";
 import { contentOf } from "../core/job.ts";
+import { sqsJson } from "../core/json.ts";
 import type { Lane } from "../core/lane.ts";
-import { paramsPrefix, sqsMessageBytesMax } from "../core/limits.ts";
+import { objectBytesMax, paramsPrefix, sqsMessageBytesMax } from "../core/limits.ts";
 import { toJson } from "./to-json.ts";
 
 /** Params above this go to S3: what is left of a message's 1 MiB is for the rest of the envelope. UTF-8 bytes. */
@@ -54,7 +55,12 @@ export function prepare(job: unknown, bucket: string | undefined): Prepared {
 export function fit(envelope: Envelope, bucket: string | undefined): Prepared {
   if (envelope.params.kind === "ref") return sized(envelope);
   const text = JSON.stringify(envelope.params.params);
-  const bytes = Buffer.byteLength(text);
+  const objectBytes = Buffer.byteLength(text);
+  if (objectBytes > objectBytesMax) {
+    const what = `has ${objectBytes} bytes and a worker reads ${objectBytesMax}; shorten it, or let it name its files in S3 where the model takes that (s3Location)`;
+    return { kind: "refused", fault: faultOf("params", what) };
+  }
+  const bytes = Buffer.byteLength(sqsJson(text));
   if (bytes <= paramsInlineBytesMax) return sized(envelope);
   if (bucket === undefined) {
     const what = `has ${bytes} bytes and a message takes ${paramsInlineBytesMax}; give the client a bucket, or store it in S3 and send paramsRef`;

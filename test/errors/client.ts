@@ -44,6 +44,7 @@ const submitted: readonly [when: string, job: unknown, remedy?: string][] = [
   ["A tree whose nodes know their parents, an object of a database's library.", saying(looped())],
   ["", saying(nested(300))],
   ["Big params, and a client that has no bucket for them.", { ...job, params: { text: "x".repeat(900_000) } }],
+  ["More than any model takes.", { ...job, params: { text: "x".repeat(33_554_432) } }],
   [
     "An envelope that is big beside its params.",
     { ...job, fallback: Array.from({ length: 20_000 }, () => "x".repeat(64)) },
