@@ -44,6 +44,8 @@ export async function findPlace(
   const stack = options.stack ?? (file === undefined && !local ? said(env["SLUICE_STACK"]) : undefined);
   if (local && (file ?? stack) !== undefined)
     throw new Fault("--local is a place of its own; leave out --stack and --outputs, or it");
+  needUrl("--endpoint", options.endpoint);
+  if (options.endpoint === undefined) needUrl("AWS_ENDPOINT_URL", said(env["AWS_ENDPOINT_URL"]));
   set(env, { AWS_PROFILE: options.profile, AWS_REGION: options.region, AWS_ENDPOINT_URL: options.endpoint });
 
   if (local) return placed(localPlace(localFiles), "the service on this machine", options, env);
@@ -51,6 +53,12 @@ export async function findPlace(
   const { readStack } = await import("./stack.ts");
   const name = stack ?? stackDefault;
   return { name: `the stack ${name}`, outputs: { values: await readStack(name) } };
+}
+
+/** The SDK would say that some URL is invalid, and not which. */
+function needUrl(name: string, value: string | undefined): void {
+  if (value === undefined || /^https?:$/.test(URL.parse(value)?.protocol ?? "")) return;
+  throw new Fault(`${name} ${value} is no URL; give one like http://127.0.0.1:4566, or leave it out`);
 }
 
 function localPlace(files: readonly string[]): Outputs {

@@ -56,6 +56,13 @@ describe.concurrent("a command line that is wrong, or cannot be carried out", { 
     ["an argument that is missing", at("parked", "show"), 2, "See npx sluice parked show --help"],
     ["everything parked, without a word", at("parked", "rerun"), 2, "--dry-run shows them"],
     ["a service on this machine that has ended", ["jobs", "--outputs", left], 2, "start it again with npm start"],
+    [
+      "an endpoint that is none",
+      at("jobs", "--endpoint", "nonsense"),
+      2,
+      "--endpoint nonsense is no URL; give one like",
+    ],
+    ["an endpoint without a scheme", at("jobs", "--endpoint", "localhost:4566"), 2, "localhost:4566 is no URL"],
     ["two places at once", at("jobs", "--local"), 2, "leave out --stack and --outputs, or it"],
     ["a jobId that can be none", at("cancel", "a", "b\u009B2J c"), 2, "b 2J c can be no jobId"],
     ["nobody who answers", at("job", "a"), 1, "nobody answers"],

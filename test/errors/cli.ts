@@ -59,6 +59,7 @@ const lines: readonly [when: string, line: string, remedy?: string][] = [
   ["", "pause bulk --for 15m --until 2099-01-01T00:00Z"],
   ["", "parked delete"],
   ["", "jobs --local --stack Sluice"],
+  ["So is AWS_ENDPOINT_URL.", "jobs --endpoint localhost:4566"],
   ["", "submit nowhere.jsonl"],
   ["", "cancel order#8812"],
 ];
