@@ -13,7 +13,8 @@ export type Asking = Pick<IncomingMessage, "method"> & {
 
 /** A name that was made to point here has another Host; a form of another site has another Origin, or none. */
 export function refusalOf({ method, headers }: Asking, port: number): Refused | undefined {
-  const names = [`127.0.0.1:${port}`, `localhost:${port}`];
+  // HTTP's own port is left out of a Host.
+  const names = ["127.0.0.1", "localhost"].flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]);
   const { host, origin, "sec-fetch-site": site } = headers;
   if (typeof host !== "string" || !names.includes(host))
     return { status: 403, message: `This page is at http://127.0.0.1:${port} and answers to no other name.` };

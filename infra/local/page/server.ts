@@ -120,9 +120,9 @@ async function answer(request: IncomingMessage, response: ServerResponse, facts:
   const inside = await insideOf(url, facts);
   if (inside === undefined) return send(response, 404, "text/plain", nowhere);
   if (url.searchParams.get("part") === "main") return send(response, 200, "text/html", inside.text);
-  const jobId = url.pathname === "/job" ? `${url.searchParams.get("id")} · ` : "";
+  const jobId = url.pathname === "/job" ? (url.searchParams.get("id") ?? "") : "";
   const said = notices.get(url.searchParams.get("said") ?? "");
-  return send(response, 200, "text/html", wholePage(`${jobId}Sluice`, inside, said));
+  return send(response, 200, "text/html", wholePage(jobId === "" ? "Sluice" : `${jobId} · Sluice`, inside, said));
 }
 
 const tooLong = "Nothing was done: the form is longer than any of this page; use its buttons";

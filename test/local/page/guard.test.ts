@@ -24,6 +24,16 @@ describe("who is answered", () => {
     ["other methods", "PUT", button, 405],
   ])("%s", (_says, method, headers, status) => expect(refusalOf({ method, headers }, 4_747)?.status).toBe(status));
 
+  test.each<[says: string, method: string, headers: Asking["headers"], status: number | undefined]>([
+    ["a browser, which does not say it", "GET", { host: "127.0.0.1" }, undefined],
+    ["a browser at localhost", "GET", { host: "localhost" }, undefined],
+    ["one who says it", "GET", { host: "127.0.0.1:80" }, undefined],
+    ["the page's own button", "POST", { host: "localhost", origin: "http://localhost" }, undefined],
+    ["a name that somebody's DNS made to point here", "GET", { host: "evil.example" }, 403],
+  ])("at the port that goes without saying: %s", (_says, method, headers, status) =>
+    expect(refusalOf({ method, headers }, 80)?.status).toBe(status),
+  );
+
   test("is told where to look, or how to ask from a shell", () => {
     expect(refusalOf({ method: "GET", headers: { host: "x" } }, 4_747)?.message).toContain("http://127.0.0.1:4747");
     expect(refusalOf({ method: "POST", headers: { host: own } }, 4_747)?.message).toContain(

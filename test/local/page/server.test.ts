@@ -65,6 +65,14 @@ describe("a browser without script, which has pressed a button", () => {
   });
 });
 
+test.each([
+  ["the job's id", "/job?id=a", "a · Sluice"],
+  ["Sluice alone where it names no job", "/job", "Sluice"],
+])("a page is titled by %s", async (_says, path, title) => {
+  const answer = await fetch(page.url + path);
+  expect(/<title>(.*)<\/title>/.exec(await answer.text())?.[1]).toBe(title);
+});
+
 test("a form that is longer than any of the page is answered, and nothing is done by its beginning", async () => {
   done.length = 0;
   const form = `name=bulk&rest=${"x".repeat(2_000_000)}`;
