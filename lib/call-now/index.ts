@@ -2,6 +2,7 @@ import { bedrockModels } from "../aws/bedrock.ts";
 import { dynamoClient } from "../aws/clients.ts";
 import { systemClock } from "../aws/clock.ts";
 import { createLeaseTable } from "../aws/lease-table.ts";
+import { needNames } from "../client/need.ts";
 import { checkConfig } from "../config.ts";
 import type { ConfigInput } from "../config.ts";
 import type { Telemetry } from "../ports.ts";
@@ -28,9 +29,10 @@ export interface CallNowOptions {
 /**
  * For any process with rights on the lease table and the targets (`grantCallNow`). One for a process: its calls share what is
  * known of limits and breakers. Nothing runs until it is used.
- * @throws ConfigError for a config with a fault.
+ * @throws ConfigError for a config with a fault; TypeError for a name that is missing.
  */
 export function createCallNow({ config, leaseTable, region, telemetry }: CallNowOptions): CallNow {
+  needNames(["leaseTable", leaseTable, "leaseTableName"]);
   const shared = {
     clock: systemClock,
     leases: createLeaseTable(dynamoClient(region === undefined ? {} : { region }), leaseTable),

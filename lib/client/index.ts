@@ -1,10 +1,12 @@
 import { dynamoClient, s3Client, sqsClient } from "../aws/clients.ts";
 import { systemClock } from "../aws/clock.ts";
 import { createJobTable } from "../aws/job-table.ts";
+import { lanes } from "../core/lane.ts";
 import type { Lane } from "../core/lane.ts";
 import { replyTtlDaysDefault } from "../core/limits.ts";
 import { clientOn } from "./client.ts";
 import type { Client } from "./client.ts";
+import { needNames } from "./need.ts";
 import { createOutbox } from "./outbox.ts";
 import { createOutputs } from "./outputs.ts";
 
@@ -29,7 +31,10 @@ export interface ClientOptions {
   readonly ttlDays?: number;
 }
 
-/** For any process with rights on the queues and the table: a Lambda, a server, a laptop. Nothing runs until it is used. */
+/**
+ * For any process with rights on the queues and the table: a Lambda, a server, a laptop. Nothing runs until it is used.
+ * @throws TypeError for a name that is missing.
+ */
 export function createClient({
   queueUrls,
   jobTable,
@@ -37,6 +42,8 @@ export function createClient({
   region,
   ttlDays = replyTtlDaysDefault,
 }: ClientOptions): Client {
+  const queues = lanes.map((lane) => [`queueUrls.${lane}`, queueUrls[lane], `${lane}QueueUrl`] as const);
+  needNames(["jobTable", jobTable, "jobTableName"], ...queues);
   const where = region === undefined ? {} : { region };
   const s3 = s3Client(where);
   return clientOn({

@@ -1,6 +1,8 @@
 import { callNowOn, CallFailed } from "../../lib/call-now/call-now.ts";
+import { createCallNow } from "../../lib/call-now/index.ts";
 import { cancel } from "../../lib/client/cancel.ts";
 import { forget } from "../../lib/client/forget.ts";
+import { createClient } from "../../lib/client/index.ts";
 import { prepare } from "../../lib/client/message.ts";
 import { outputPlaceOf } from "../../lib/core/s3-place.ts";
 import { readJobs } from "../../lib/client/read-jobs.ts";
@@ -9,6 +11,7 @@ import type { RerunOutside } from "../../lib/client/rerun.ts";
 import { createMemoryJobTable } from "../../lib/memory/job-table.ts";
 import { createMemoryObjects } from "../../lib/memory/objects.ts";
 import { createMemoryWorld } from "../../lib/memory/world.ts";
+import written from "../../infra/sluice.config.ts";
 import { createTestClient } from "../../lib/testing/index.ts";
 import { a, t0 } from "../a.ts";
 import { config } from "../worker/a-service.ts";
@@ -146,7 +149,18 @@ function tested(): Promise<string> {
   });
 }
 
+const queueUrls = { rt: "https://rt", bg: "https://bg", bulk: "https://bulk" };
+
 export const clientErrors: readonly Group[] = [
+  {
+    title: "createClient and createCallNow",
+    about: "A `TypeError` as the client is made: mostly a variable that nobody has set.",
+    entries: [
+      ["", () => thrownBy(() => createClient({ queueUrls, jobTable: "" }))],
+      ["", () => thrownBy(() => createClient({ queueUrls: { ...queueUrls, bg: "" }, jobTable: "jobs" }))],
+      ["", () => thrownBy(() => createCallNow({ config: written, leaseTable: "" }))],
+    ],
+  },
   {
     title: "submit and submitBatch",
     about:
