@@ -110,7 +110,7 @@ describe("npx sluice submit --wait that an error ends", () => {
 describe.skipIf(process.platform === "win32")("npx sluice submit of a named pipe", () => {
   function aPipe(): string {
     const pipe = join(folder, randomUUID());
-    execFileSync("mkfifo", [pipe]);
+    execFileSync("sh", ["-c", `mkfifo "$1"`, "sh", pipe]);
     return pipe;
   }
 
