@@ -83,6 +83,7 @@ export async function startDynalite(dataDirectory?: string): Promise<Engine> {
 /** SQS, SNS and S3 by fauxqs, in this process and in memory. Its queue URLs do not resolve: send to the endpoint. */
 export async function startFauxqs(): Promise<Engine> {
   const { buildApp } = await import("fauxqs");
+  await letEmojiPass();
   const app = buildApp({ logger: false });
   const endpoint = await app.listen({ host, port: 0 });
   return {
@@ -92,6 +93,19 @@ export async function startFauxqs(): Promise<Engine> {
       await app.close();
     },
   };
+}
+
+/**
+ * fauxqs looks for what SQS refuses by half characters, and so takes either half of an emoji for one. The pattern is an
+ * object that it shares with all of its parts: it is put right there, and unpaired halves are refused as before.
+ * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+ */
+async function letEmojiPass(): Promise<void> {
+  const types: object = await import(new URL("sqs/sqsTypes.js", import.meta.resolve("fauxqs")).href);
+  const pattern = "INVALID_MESSAGE_BODY_CHAR" in types ? types.INVALID_MESSAGE_BODY_CHAR : undefined;
+  if (!(pattern instanceof RegExp))
+    throw new Error("fauxqs has no INVALID_MESSAGE_BODY_CHAR; see how it checks a body");
+  pattern.test = (body) => /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u.test(body);
 }
 
 /** The path of dynoxide's binary, where npm could install it. */

@@ -18,7 +18,6 @@ import type { Engine } from "./engines.ts";
 import type { Environment, LocalFunction } from "./environment.ts";
 import { killLongest, openEnvironments, sumOf } from "./environments.ts";
 import type { EnvironmentStats, Environments } from "./environments.ts";
-import { escapeBodies } from "../../lib/aws/escape.ts";
 import { startMapping } from "./event-source-mapping.ts";
 import type { MappingNews } from "./event-source-mapping.ts";
 import { logFile, openLog } from "./files.ts";
@@ -218,7 +217,6 @@ function clientsOf(endpoints: Endpoints): Clients {
   // A worker's client gives up after three seconds, a long poll lasts twenty; a local engine's queue URLs do not resolve.
   const endpoint = endpoints.AWS_ENDPOINT_URL_SQS;
   const sqs = new SQSClient({ region, credentials, endpoint, useQueueUrlAsEndpoint: false });
-  escapeBodies(sqs);
   return {
     dynamo: dynamoClient({ region, credentials, endpoint: endpoints.AWS_ENDPOINT_URL_DYNAMODB }),
     sqs,

@@ -1,7 +1,6 @@
 /** What every command has at hand. */
 import { dynamoClient, s3Client, sqsClient } from "../aws/clients.ts";
 import { systemClock } from "../aws/clock.ts";
-import { escapeBodies } from "../aws/escape.ts";
 import { createJobTable } from "../aws/job-table.ts";
 import { createLeaseTable } from "../aws/lease-table.ts";
 import { createQueueDepths } from "../aws/queue-depths.ts";
@@ -121,7 +120,7 @@ export class Cli {
 
 function opened(place: Place): Deployment {
   const { outputs } = place;
-  const clients = openClients(outputs);
+  const clients = openClients();
   return {
     ...place,
     clients,
@@ -138,11 +137,8 @@ function opened(place: Place): Deployment {
   };
 }
 
-function openClients({ local }: Outputs) {
-  const sqs = sqsClient();
-  // The engine that stands in for SQS on this machine takes no emoji as it is.
-  if (local !== undefined) escapeBodies(sqs);
-  return { dynamo: dynamoClient(), sqs, s3: s3Client() };
+function openClients() {
+  return { dynamo: dynamoClient(), sqs: sqsClient(), s3: s3Client() };
 }
 
 function watchedQueues(outputs: Outputs) {

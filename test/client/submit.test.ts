@@ -111,6 +111,14 @@ describe("a submitted job", () => {
     expect(requests[0]).not.toHaveProperty("MessageGroupId");
   });
 
+  test("may hold any character, and is counted with its neighbours as SQS counts it", async () => {
+    const long = job({ jobId: "j-2" }, saying("👋".repeat(100_000)));
+    const sent = await sendAll([job(), long, job({ jobId: "j-3" })]);
+    expect(sent.map(({ kind }) => kind)).toEqual(["sent", "sent", "sent"]);
+    expect(batchSizes()).toEqual([3]);
+    expect(JSON.stringify(await received("bg"))).toContain("👋👋");
+  });
+
   test("may hold bytes, which go as base64", async () => {
     const image = { image: { format: "png", source: { bytes: new TextEncoder().encode("Ada") } } } as const;
     await submit(job({}, { messages: [{ role: "user", content: [image] }] }), outbox(), undefined);

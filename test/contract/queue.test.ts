@@ -39,6 +39,14 @@ describe.each(queues)("the queue %s", async (name, open) => {
     expect(await receive()).toMatchObject([{ body: "a" }]);
   });
 
+  test("brings every character as it was sent, those of two halves too", async () => {
+    const body = '{"text":"Hi Ada 👋🏽, 𝛼 \u{10FFFF} ü€"}';
+    const { queue, receive, parked } = await opened([body]);
+    expect(await receive()).toMatchObject([{ body }]);
+    await queue.park({ messageId: "m-1", body }, "invalid_envelope", "no 👋");
+    expect(await parked()).toMatchObject([{ body, attributes: { detail: "no 👋" } }]);
+  });
+
   test("delays a message that is sent with a delay", async () => {
     const { send, receive, pass } = await opened();
     await send("later", 1);
@@ -110,6 +118,15 @@ describe.each(queues)("the queue %s", async (name, open) => {
       expect((await parked())[0]?.attributes).toMatchObject({ reason: "dead_lettered", ...known });
     });
   });
+});
+
+test.each([
+  ["half of a character", "a\uD83D"],
+  ["two halves the wrong way round", "\uDC4B\uD83D"],
+  ["a control character", "a\u0000"],
+])("SQS refuses %s", async (_says, body) => {
+  const { send } = (await queues[1]?.[1]()) ?? {};
+  await expect(send?.(body)).rejects.toMatchObject({ name: expect.stringMatching(/InvalidMessageContents$/) });
 });
 
 describe("parking on SQS", async () => {

@@ -37,7 +37,7 @@ export const receivesMax = 3;
 
 /**
  * Where fauxqs differs from SQS, and what it costs the contract: it knows no 12 hours in all and takes a visibility for a
- * message that is visible again (both are tested in memory alone); it refuses characters beyond U+FFFF in a body.
+ * message that is visible again (both are tested in memory alone).
  */
 export const queues: readonly (readonly [name: string, open: () => Promise<QueueBench>])[] = [
   ["in memory", async () => memoryBench()],
