@@ -5,7 +5,7 @@ import type { Cancelled } from "./cancel.ts";
 import { forget } from "./forget.ts";
 import type { Forgotten } from "./forget.ts";
 import type { Job, JobId, JobOf } from "./job.ts";
-import { meant } from "./meant.ts";
+import { checked, meant } from "./meant.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Outputs } from "./outputs.ts";
 import { JobRefused, submit, submitBatch } from "./submit.ts";
@@ -13,6 +13,7 @@ import type { Submitted } from "./submit.ts";
 import { replies, waitForReply } from "./wait.ts";
 import type { Conflict, Found, FoundByJob, Waited, WaitOptions } from "./wait.ts";
 
+/** Whatever takes an id throws JobRefused for one that no job can have, before anybody is asked. */
 export interface Client {
   /**
    * Sends one job; answers its id, which carries the type of its output to {@link Client.waitForReply}.
@@ -82,7 +83,7 @@ export function clientOn({ outbox, jobs, outputs, clock, bucket, ttlDays }: Outs
     submitBatch: (list) => submitBatch(list, outbox, bucket, clock),
     waitForReply: wait,
     replies: find,
-    cancel: (jobId) => cancel(jobId, jobs, clock, ttlDays),
-    forget: (jobId) => forget(jobId, jobs, outputs, clock),
+    cancel: async (jobId) => await cancel(checked(jobId), jobs, clock, ttlDays),
+    forget: async (jobId) => await forget(checked(jobId), jobs, outputs, clock),
   };
 }

@@ -2,7 +2,7 @@ import { digest } from "../aws/digest.ts";
 import { encode, faultOf, readEnvelope } from "../core/envelope.ts";
 import type { Envelope, Fault } from "../core/envelope.ts";
 import { contentOf } from "../core/job.ts";
-import { sqsJson } from "../core/json.ts";
+import { isObject, sqsJson } from "../core/json.ts";
 import type { Lane } from "../core/lane.ts";
 import { objectBytesMax, paramsPrefix, sqsMessageBytesMax } from "../core/limits.ts";
 import { toJson } from "./to-json.ts";
@@ -34,7 +34,7 @@ export type Prepared =
 /** Checks a job as the worker will, so that a fault is told to the one who can mend it. Nothing is sent. */
 export function prepare(job: unknown, bucket: string | undefined): Prepared {
   const faults: Fault[] = [];
-  const asked = toJson(job, faults);
+  const asked = isObject(job) ? toJson(job, faults) : null;
   const [fault] = faults;
   if (fault !== undefined) return { kind: "refused", fault };
 
@@ -49,6 +49,11 @@ export function prepare(job: unknown, bucket: string | undefined): Prepared {
     case "ignore":
       return { kind: "refused", fault: faultOf("body", "is an event about a job; give the job itself") };
   }
+}
+
+/** The id of whatever was given for a job; empty: it has none. */
+export function idIn(job: unknown): string {
+  return isObject(job) && typeof job["jobId"] === "string" ? job["jobId"] : "";
 }
 
 /** An envelope that has no fault, as a message; params that are too big for one go to the bucket. */

@@ -4,7 +4,7 @@ import type { Fault } from "../core/envelope.ts";
 import { lanes } from "../core/lane.ts";
 import type { Clock } from "../ports.ts";
 import type { Job, JobId, JobOf } from "./job.ts";
-import { prepare } from "./message.ts";
+import { idIn, prepare } from "./message.ts";
 import type { Message } from "./message.ts";
 import type { Outbox } from "./outbox.ts";
 import { split } from "./split.ts";
@@ -27,7 +27,7 @@ export class JobRefused extends Error {
   }
 }
 
-/** What became of one job of a batch; `index` is its place in the list that was given. */
+/** What became of one job of a batch; `index` is its place in the list that was given, `jobId` empty where it has none. */
 export type Submitted = { readonly index: number; readonly jobId: string } & (
   | { readonly kind: "sent" }
   /** Never sent: it has a fault. */
@@ -45,7 +45,7 @@ export async function submit<O extends Op>(
   bucket: string | undefined,
 ): Promise<JobId<O>> {
   const prepared = prepare(job, bucket);
-  if (prepared.kind === "refused") throw new JobRefused(job.jobId, prepared.fault);
+  if (prepared.kind === "refused") throw new JobRefused(idIn(job), prepared.fault);
   if (prepared.upload !== undefined) await outbox.upload(prepared.upload);
   await outbox.send(prepared.message);
   return job.jobId;
@@ -57,20 +57,27 @@ export async function submitBatch(
   bucket: string | undefined,
   clock: Clock,
 ): Promise<readonly Submitted[]> {
-  const outcomes: Submitted[] = jobs.map(({ jobId }, index) => ({ index, jobId, kind: "failed", name: "NotSent" }));
+  const outcomes = Array.from(jobs, (_job, index): Submitted => ({
+    index,
+    jobId: "",
+    kind: "failed",
+    name: "NotSent",
+  }));
   const tell = (index: number, jobId: string, outcome: Outcome) => {
     outcomes[index] = { index, jobId, ...outcome };
   };
 
   const entries: Entry[] = [];
   await inParallel(jobs.entries(), async ([index, job]) => {
+    let jobId = "";
     try {
+      jobId = idIn(job);
       const prepared = prepare(job, bucket);
-      if (prepared.kind === "refused") return tell(index, job.jobId, prepared);
+      if (prepared.kind === "refused") return tell(index, jobId, prepared);
       if (prepared.upload !== undefined) await outbox.upload(prepared.upload);
       entries.push({ ...prepared.message, index });
     } catch (error) {
-      tell(index, job.jobId, { kind: "failed", name: errorName(error) });
+      tell(index, jobId, { kind: "failed", name: errorName(error) });
     }
   });
   entries.sort((a, b) => a.index - b.index);

@@ -13,7 +13,8 @@ const pathLengthMax = 120;
  */
 export function toJson(value: unknown, faults: Fault[], field = "", around: readonly object[] = []): Json {
   const refuse = (what: string): null => {
-    faults.push(faultOf(field.length > pathLengthMax ? `${field.slice(0, pathLengthMax)}…` : field, what));
+    const path = field === "" ? "body" : field;
+    faults.push(faultOf(path.length > pathLengthMax ? `${path.slice(0, pathLengthMax)}…` : path, what));
     return null;
   };
   if (around.length > jsonLevelsMax) return refuse(`lies more than ${jsonLevelsMax} levels deep; make it flatter`);

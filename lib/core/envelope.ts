@@ -50,6 +50,9 @@ export type Read =
 export const jobIdLengthMax = 128;
 const jobIdPattern = new RegExp(`^[A-Za-z0-9_.:/=+~-]{1,${jobIdLengthMax}}$`);
 
+/** Ends the sentence of a fault. */
+export const jobIdMust = `be a string of 1 to ${jobIdLengthMax} characters out of A-Z a-z 0-9 _ . : / = + ~ - (a number would lose digits)`;
+
 export function isJobId(value: unknown): value is string {
   return typeof value === "string" && jobIdPattern.test(value);
 }
@@ -71,7 +74,7 @@ interface Field<T> {
 const fields = {
   jobId: {
     as: text(jobIdPattern),
-    must: `be a string of 1 to ${jobIdLengthMax} characters out of A-Z a-z 0-9 _ . : / = + ~ - (a number would lose digits)`,
+    must: jobIdMust,
   },
   model: { as: stepName, must: "be an alias of the config, or alias@target; Bedrock's own id stands in the config" },
   op: { as: (value) => ops.find((op) => op === value), must: `be one of ${ops.join(", ")}` },

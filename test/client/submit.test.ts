@@ -229,6 +229,30 @@ describe("a batch", () => {
     expect(await ids("bg")).toEqual(["a", "c"]);
   });
 
+  test.each([[null], [undefined], ["a job"], [7], [[]], [{}]])(
+    "with %j for a job refuses it, and sends the others",
+    async (none) => {
+      const outcomes = await Reflect.apply(sendAll, undefined, [[job({ jobId: "a" }), none, job({ jobId: "c" })]]);
+      expect(outcomes).toMatchObject([
+        { kind: "sent" },
+        { index: 1, jobId: "", kind: "refused", fault: { message: expect.any(String) } },
+        { kind: "sent" },
+      ]);
+      await expect(Reflect.apply(submit, undefined, [none, outbox(), undefined])).rejects.toBeInstanceOf(JobRefused);
+    },
+  );
+
+  test("with a job whose id cannot be read says so of that one, and sends the others", async () => {
+    const unreadable = Object.defineProperty(job(), "jobId", {
+      enumerable: true,
+      get: () => {
+        throw new RangeError("as told");
+      },
+    });
+    const outcomes = await sendAll([unreadable, job({ jobId: "b" })]);
+    expect(outcomes).toMatchObject([{ jobId: "", kind: "failed", name: "RangeError" }, { kind: "sent" }]);
+  });
+
   test("with a job that cannot be read says so of that one, and sends the others", async () => {
     const unreadable = Object.defineProperty(saying("Hello"), "system", {
       enumerable: true,

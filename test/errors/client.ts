@@ -3,6 +3,7 @@ import { createCallNow } from "../../lib/call-now/index.ts";
 import { cancel } from "../../lib/client/cancel.ts";
 import { forget } from "../../lib/client/forget.ts";
 import { createClient } from "../../lib/client/index.ts";
+import { checked } from "../../lib/client/meant.ts";
 import { prepare } from "../../lib/client/message.ts";
 import { outputPlaceOf } from "../../lib/core/s3-place.ts";
 import { readJobs } from "../../lib/client/read-jobs.ts";
@@ -87,6 +88,8 @@ const pointer = {
 };
 
 const afterwards: readonly Entry[] = [
+  ["Something else than the id was given.", () => thrownBy(() => checked("order 8812"))],
+  ["Nothing was given.", () => thrownBy(() => Reflect.apply(checked, undefined, [undefined]))],
   [
     "Others wrote the job's row at the same moments, again and again.",
     () =>
@@ -177,7 +180,11 @@ export const clientErrors: readonly Group[] = [
       ["Often a job over several lines.", () => lineFault("{")],
     ],
   },
-  { title: "cancel and forget", about: "Errors of the call; the job is as it was.", entries: afterwards },
+  {
+    title: "waitForReply and replies, cancel and forget",
+    about: "Errors of the call; the job is as it was. Of an id that no job can have they are a `JobRefused`.",
+    entries: afterwards,
+  },
   {
     title: "Running a parked message again",
     about:

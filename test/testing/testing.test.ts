@@ -83,6 +83,26 @@ describe("a test's client", () => {
     ]);
   });
 
+  test.each([["has space"], [""], ["x".repeat(3_000)], [undefined]])(
+    "refuses the id %j, which no job can have",
+    async (id) => {
+      const client = open();
+      const jobId = id ?? Reflect.get({}, "none");
+      const refusal = {
+        name: "JobRefused",
+        field: "jobId",
+        message: expect.stringContaining(JSON.stringify(id)?.slice(0, 100) ?? "undefined"),
+      };
+      for (const act of [
+        () => client.waitForReply(jobId),
+        () => client.replies(["j-1", jobId]),
+        () => client.cancel(jobId),
+        () => client.forget(jobId),
+      ])
+        await expect(act()).rejects.toMatchObject(refusal);
+    },
+  );
+
   test("runs a job once, however often it is sent", async () => {
     const client = open();
     for (let copies = 0; copies < 3; copies += 1) await client.submit(aJob());
@@ -106,11 +126,11 @@ describe("a test's client", () => {
     await client.submitBatch([aJob(), others]);
     expect(await client.waitForReply(others)).toEqual({ kind: "conflict" });
     expect(await client.waitForReply(aJob({ metadata: { k: "v" } }))).toMatchObject({ kind: "replied" });
-    expect(await client.replies([aJob(), others, "j-1", "nobody's"])).toMatchObject([
+    expect(await client.replies([aJob(), others, "j-1", "nobodys"])).toMatchObject([
       { jobId: "j-1", kind: "replied" },
       { jobId: "j-1", kind: "conflict" },
       { jobId: "j-1", kind: "replied" },
-      { jobId: "nobody's", kind: "open" },
+      { jobId: "nobodys", kind: "open" },
     ]);
   });
 
