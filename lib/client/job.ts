@@ -53,7 +53,7 @@ interface Asked<O extends Op> {
   readonly tenant?: string;
   readonly fallback?: "default" | "none" | readonly string[];
   readonly replyTo?: ReplyTo;
-  /** Comes back in the reply. */
+  /** Comes back in the reply, but for what a cancel or the sweeper ends: the jobId alone is in every reply. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 

@@ -43,7 +43,13 @@ export type Read =
   /** To be acknowledged without a word: `s3:TestEvent`. */
   | { readonly kind: "ignore"; readonly why: string }
   /** A readable jobId and another fault: the job can be answered. */
-  | { readonly kind: "invalid"; readonly jobId: string; readonly fault: Fault; readonly replyTo?: ReplyTo }
+  | {
+      readonly kind: "invalid";
+      readonly jobId: string;
+      readonly fault: Fault;
+      readonly replyTo?: ReplyTo;
+      readonly metadata?: Envelope["metadata"];
+    }
   /** No envelope, or none whose job can be named: nobody could be answered but a task, whose token is its address. */
   | { readonly kind: "refused"; readonly fault: Fault; readonly replyTo?: ReplyTo };
 
@@ -137,11 +143,11 @@ export function readEnvelope(value: unknown): Read {
   const read = unknownOrWrong(value, seen) ?? complete(seen);
   if (!("message" in read)) return { kind: "envelope", envelope: read };
 
-  const { jobId, replyTo } = seen;
+  const { jobId, replyTo, metadata } = seen;
   const waiting = replyTo === undefined ? {} : { replyTo };
-  return jobId === undefined
-    ? { kind: "refused", fault: read, ...waiting }
-    : { kind: "invalid", jobId, fault: read, ...waiting };
+  if (jobId === undefined) return { kind: "refused", fault: read, ...waiting };
+  const echoed = metadata === undefined ? {} : { metadata };
+  return { kind: "invalid", jobId, fault: read, ...waiting, ...echoed };
 }
 
 /** The JSON of an envelope; {@link readEnvelope} gives the same envelope back. */

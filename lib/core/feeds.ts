@@ -179,7 +179,8 @@ function answering(looked: Looked, waiting: ReplyTo | undefined): Looked {
       const { envelope } = looked;
       if (envelope.replyTo === undefined) return { kind: "envelope", envelope: { ...envelope, replyTo: waiting } };
       const fault = faultOf("replyTo", "stands beside a task token; keep one of the two");
-      return { kind: "invalid", jobId: envelope.jobId, fault, replyTo: waiting };
+      const { jobId, metadata } = envelope;
+      return { kind: "invalid", jobId, fault, replyTo: waiting, metadata };
     }
     case "invalid":
     case "refused":

@@ -192,6 +192,18 @@ export function ownSentence(message: string): string {
   return message.replace(/: "[^]*"(?=; )/, "");
 }
 
+/**
+ * A stored reply as the sender of a message is told it. A cancel and the sweeper have no message in hand: what they wrote gets
+ * the metadata of the one that asks. `reply`: its JSON text.
+ */
+export function echoing(reply: string, metadata: ReplyBase["metadata"]): string {
+  if (Object.keys(metadata).length === 0) return reply;
+  const stored = parseJson(reply);
+  if (!isObject(stored) || stored["ok"] !== false || stored["forgottenAtMs"] !== undefined) return reply;
+  const { metadata: its } = stored;
+  return isObject(its) && Object.keys(its).length > 0 ? reply : JSON.stringify({ ...stored, metadata });
+}
+
 /** Whether a stored reply has this code; a text that cannot be read has none. */
 export function hasCode(reply: string | undefined, code: ReplyCode): boolean {
   const value = reply === undefined ? undefined : parseJson(reply);

@@ -3,6 +3,8 @@ import { announceRetryMs } from "../core/limits.ts";
 import type { Tags } from "../core/noted.ts";
 import { isAmong } from "../core/reply-to.ts";
 import type { ReplyTo } from "../core/reply-to.ts";
+import { echoing } from "../core/reply.ts";
+import type { Reply } from "../core/reply.ts";
 import type { World } from "../ports.ts";
 import type { Bound } from "./in-time.ts";
 
@@ -11,6 +13,8 @@ export interface Announceable {
   readonly jobId: string;
   readonly reply: string;
   readonly announced: readonly ReplyTo[];
+  /** Of the message that is answered: the reply may have been written by one who did not have it. */
+  readonly metadata?: Reply["metadata"];
 }
 
 /** What telling needs of the world. */
@@ -22,13 +26,14 @@ type Teller = Pick<World, "announcer" | "clock" | "jobs" | "telemetry">;
  */
 export async function announce(
   world: Teller,
-  { jobId, reply, announced }: Announceable,
+  { jobId, reply, announced, metadata = {} }: Announceable,
   to: ReplyTo | undefined,
   tags: Tags,
   bound: Bound,
 ): Promise<boolean> {
   if (to === undefined || isAmong(to, announced)) return true;
-  if ((await tell(world, { jobId, reply }, to, tags, bound)) !== "untold") return true;
+  const told = { jobId, reply: echoing(reply, metadata) };
+  if ((await tell(world, told, to, tags, bound)) !== "untold") return true;
   return owe(world, { jobId, announced }, to, tags, bound);
 }
 

@@ -126,7 +126,10 @@ export async function settleOthers(
       return hide(invocation, delivery, heldDelayS(hiding), "released");
     case "done":
       telemetry.note({ kind: "duplicate", jobId, lane, why: "done" });
-      return settleAnswered(invocation, delivery, says.row, job.replyTo, { jobId, lane });
+      return settleAnswered(invocation, delivery, { ...says.row, metadata: job.metadata }, job.replyTo, {
+        jobId,
+        lane,
+      });
     case "held":
       telemetry.note({ kind: "duplicate", jobId, lane, why: "held" });
       return hide(invocation, delivery, heldDelayS({ ...hiding, ...says }), "held");

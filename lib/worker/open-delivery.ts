@@ -139,15 +139,16 @@ type Invalid = Omit<Extract<Read, { kind: "invalid" }>, "kind">;
 async function answerInvalid(
   invocation: Invocation,
   delivery: Delivery,
-  { jobId, fault, replyTo }: Invalid,
+  asked: Invalid,
 ): Promise<
   | { readonly kind: "settled"; readonly settled: Settled }
   | { readonly kind: "has-row"; readonly row: JobRow | undefined }
 > {
   const { config, digest, world } = invocation.worker;
   const { messageId, lane } = delivery;
+  const { jobId, fault, replyTo } = asked;
   const nowMs = world.clock.nowMs();
-  const invalid = invalidEnvelope(invocation.worker, delivery, jobId, fault);
+  const invalid = invalidEnvelope(invocation.worker, delivery, asked, fault);
   const reply = replyText(invalid);
   const answered = await world.jobs.replyUnclaimed(jobId, {
     nowMs,

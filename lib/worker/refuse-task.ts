@@ -4,6 +4,7 @@ import type { Delivery } from "../core/job.ts";
 import { isAllowed } from "../core/reply-to.ts";
 import type { ReplyTo } from "../core/reply-to.ts";
 import { replyText } from "../core/reply.ts";
+import type { Reply } from "../core/reply.ts";
 import { lastTry } from "./in-time.ts";
 import type { Invocation } from "./invocation.ts";
 import { invalidEnvelope } from "./replies.ts";
@@ -16,15 +17,16 @@ import { invalidEnvelope } from "./replies.ts";
 export async function refuseTask(
   invocation: Invocation,
   delivery: Delivery,
-  { jobId, replyTo }: { readonly jobId?: string; readonly replyTo?: ReplyTo },
+  refused: Partial<Pick<Reply, "jobId" | "metadata">> & { readonly replyTo?: ReplyTo },
   fault: Fault,
 ): Promise<void> {
   const { worker } = invocation;
+  const { jobId, replyTo } = refused;
   if (replyTo?.kind !== "taskToken" || !isAllowed(replyTo, worker.config.replies.allow)) return;
   const { announcer, telemetry } = worker.world;
   const { messageId, lane } = delivery;
   const tags = { ...(jobId === undefined ? {} : { jobId }), messageId, lane };
-  const reply = replyText(invalidEnvelope(worker, delivery, jobId ?? "", fault));
+  const reply = replyText(invalidEnvelope(worker, delivery, refused, fault));
   try {
     const how = await lastTry(invocation, () => announcer.announce(replyTo, reply));
     telemetry.note({ ...tags, kind: "announced", by: replyTo.kind, how });

@@ -33,7 +33,12 @@ export function answeredBefore(run: Run, kept: UnstoredReply): JobReply {
 }
 
 /** The reply to an envelope that can be named but not run. */
-export function invalidEnvelope(worker: Worker, delivery: Delivery, jobId: string, fault: Fault): Reply {
+export function invalidEnvelope(
+  worker: Worker,
+  delivery: Delivery,
+  { jobId = "", metadata = {} }: Partial<Pick<Reply, "jobId" | "metadata">>,
+  fault: Fault,
+): Reply {
   const waitedMs = Math.max(0, worker.world.clock.nowMs() - delivery.enqueuedAtMs);
   const meta: ReplyMeta = {
     ...noMeta,
@@ -44,7 +49,7 @@ export function invalidEnvelope(worker: Worker, delivery: Delivery, jobId: strin
     workerVersion: worker.version,
     ...traced(delivery),
   };
-  return replyOf({ jobId, metadata: {} }, { kind: "failed", error: endings.invalidEnvelope(fault) }, meta);
+  return replyOf({ jobId, metadata }, { kind: "failed", error: endings.invalidEnvelope(fault) }, meta);
 }
 
 export function noteReply({ telemetry }: Pick<World, "telemetry">, reply: Reply, tags: Tags): void {

@@ -76,7 +76,8 @@ function lost(run: Run): Settled {
 
 function done(run: Run, row: Answered): Promise<Settled> {
   run.invocation.worker.world.telemetry.note({ ...run.tags, kind: "duplicate", why: "done" });
-  return settleAnswered(run.invocation, run.delivery, row, run.job.replyTo, run.tags);
+  const { metadata, replyTo } = run.job;
+  return settleAnswered(run.invocation, run.delivery, { ...row, metadata }, replyTo, run.tags);
 }
 
 /** Ends a record whose job has its reply: the message goes when he who waits has been told, or the sweeper owes it to him. */

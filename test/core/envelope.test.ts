@@ -257,6 +257,15 @@ describe("whether anybody can be answered", () => {
     expect(readEnvelope({ ...json, replyTo: {} })).not.toHaveProperty("replyTo");
   });
 
+  test("metadata that can be read are kept, to be echoed", () => {
+    const metadata = { order: "8812" };
+    expect(readEnvelope({ ...json, op: "shout", metadata })).toMatchObject({ kind: "invalid", metadata });
+  });
+
+  test("metadata that are themselves at fault are not", () => {
+    expect(readEnvelope({ ...json, metadata: { order: 8812 } })).not.toHaveProperty("metadata");
+  });
+
   test.each([null, undefined, 7, "text", [], [json]])("%o is no envelope", (value) =>
     expect(readEnvelope(value)).toEqual({
       kind: "refused",
@@ -319,8 +328,11 @@ describe("what JSON can hide does no harm", () => {
     const secret = "Say hello to Ada";
     const fields = [...Object.keys(mustBe), "jobID", "prompt"];
     for (const field of fields)
-      for (const value of [secret, [secret], { [secret]: secret }, { sqs: secret }])
-        expect(JSON.stringify(readEnvelope({ jobId: "j", [field]: value, [secret]: secret }))).not.toContain(secret);
+      for (const value of [secret, [secret], { [secret]: secret }, { sqs: secret }]) {
+        // What the reply echoes is the sender's own.
+        const told = { ...readEnvelope({ jobId: "j", [field]: value, [secret]: secret }), metadata: undefined };
+        expect(JSON.stringify(told)).not.toContain(secret);
+      }
   });
 });
 

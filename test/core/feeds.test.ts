@@ -324,12 +324,13 @@ describe("a task token beside the envelope", () => {
     ],
     [
       "hears that a replyTo beside it is one too many",
-      { job: { ...direct, replyTo: { eventBus: "default" } }, token: real },
+      { job: { ...direct, replyTo: { eventBus: "default" }, metadata: { order: "8812" } }, token: real },
       {
         kind: "invalid",
         jobId: sample.jobId,
         fault: { field: "replyTo", message: "replyTo stands beside a task token; keep one of the two" },
         replyTo: waiting(),
+        metadata: { order: "8812" },
       },
     ],
     [

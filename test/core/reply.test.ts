@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { noUsage } from "../../lib/core/attempt.ts";
 import {
   costUsd,
+  echoing,
   endingOf,
   hasCode,
   isReplyStatus,
@@ -69,6 +70,31 @@ describe("what an operator is shown of an error is our own sentence", () => {
     ["a name in quotes is none of them", 'no worker knows "a"; add it', 'no worker knows "a"; add it'],
     ["nor is what nothing follows", 'it is: "a"', 'it is: "a"'],
   ])("%s", (_says, message, shown) => expect(ownSentence(message)).toBe(shown));
+});
+
+describe("a reply that was written by one who had no message in hand is told", () => {
+  const metadata = { order: "8812" };
+  const meta = a.meta();
+  const text = (ending: Ending, more: object = {}) =>
+    JSON.stringify({ ...replyOf({ ...job, metadata: {} }, ending, meta), ...more });
+  const cancelled = text({ kind: "cancelled" });
+
+  test.each<[says: string, reply: string]>([
+    ["that was cancelled", cancelled],
+    ["that expired", text({ kind: "expired" })],
+    ["whose metadata are not there", text({ kind: "cancelled" }, { metadata: undefined })],
+  ])("with the metadata of the message, one %s", (_says, reply) =>
+    expect(JSON.parse(echoing(reply, metadata))).toEqual({ ...JSON.parse(reply), metadata }),
+  );
+
+  test.each<[says: string, reply: string]>([
+    ["that has metadata of its own", text({ kind: "cancelled" }, { metadata: { order: "1" } })],
+    ["that has an answer", text({ kind: "succeeded", output: {} })],
+    ["that is forgotten", text({ kind: "cancelled" }, { forgottenAtMs: t0 })],
+    ["that cannot be read", "{"],
+  ])("but one %s as it is stored", (_says, reply) => expect(echoing(reply, metadata)).toBe(reply));
+
+  test("and so is any where the message has none", () => expect(echoing(` ${cancelled}`, {})).toBe(` ${cancelled}`));
 });
 
 describe("as text", () => {

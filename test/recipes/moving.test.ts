@@ -22,6 +22,8 @@ describe("who leaves his own queue and its consumer", async () => {
   const { onReply } = await kitchen.load<{
     readonly onReply: (
       save: (order: string, result: object) => Promise<void>,
+      s3: object,
+      sluice: Client,
     ) => (event: Pick<SQSEvent, "Records">) => Promise<SQSBatchResponse>;
   }>(6, "on-reply.ts");
   const ids = Array.from({ length: 2_000 }, (_, n) => `o-${n}`);
@@ -34,6 +36,64 @@ describe("who leaves his own queue and its consumer", async () => {
     expect(tenth.length).toBeLessThan(260);
     expect(half).toEqual(expect.arrayContaining(tenth));
     expect(all).toEqual(ids);
+  });
+
+  const noS3 = { send: () => Promise.reject(new Error("nothing lies in S3")) };
+  const ways = { percent: 100, resultsQueueUrl: "https://sqs.us-west-2.amazonaws.com/123456789012/results" };
+
+  test("has the whole of a big answer, from where it lies", async () => {
+    const text = "a".repeat(100_000);
+    const sluice = createTestClient({ answer: () => text });
+    await send({ id: "o-1", text: "…" }, { ...ways, sluice });
+    await sluice.run();
+    const saved = new Map<string, object>();
+    const asked: object[] = [];
+    const lying = JSON.stringify({ output: { message: { content: [{ text }] } } });
+    const s3 = {
+      async send({ input }: { readonly input: object }) {
+        asked.push(input);
+        return { Body: { transformToString: async () => lying } };
+      },
+    };
+    const reply = sluice.announced[0]?.reply ?? "";
+    expect(
+      await onReply(
+        async (order, result) => void saved.set(order, result),
+        s3,
+        sluice,
+      )({ Records: [aRecord("m", reply)] }),
+    ).toEqual({ batchItemFailures: [] });
+    const { Bucket, Key } = { Bucket: "", Key: "", ...asked[0] };
+    expect(JSON.parse(reply)).toMatchObject({ outputRef: `s3://${Bucket}/${Key}` });
+    expect(Object.fromEntries(saved)).toEqual({ "o-1": { text } });
+  });
+
+  test("has an answer that did not fit into the message, and hears of one that was forgotten", async () => {
+    const sluice = createTestClient({ answer: () => "Short." });
+    await send({ id: "o-1", text: "…" }, { ...ways, sluice });
+    await sluice.run();
+    const { output: _output, ...bare } = JSON.parse(sluice.announced[0]?.reply ?? "");
+    const saved: object[] = [];
+    const handler = onReply(async (order, result) => void saved.push({ order, ...result }), noS3, sluice);
+    const event = { Records: [aRecord("m", JSON.stringify(bare))] };
+    await handler(event);
+    await sluice.forget("order/o-1");
+    await handler(event);
+    expect(saved).toEqual([
+      { order: "o-1", text: "Short." },
+      { order: "o-1", error: "forgotten" },
+    ]);
+  });
+
+  test("hears of an order that was cancelled, whose reply has no metadata", async () => {
+    const sluice = createTestClient({ answer: () => "Short." });
+    await sluice.cancel("order/o-1");
+    await send({ id: "o-1", text: "…" }, { ...ways, sluice });
+    await sluice.run();
+    const saved: object[] = [];
+    const handler = onReply(async (order, result) => void saved.push({ order, ...result }), noS3, sluice);
+    await handler({ Records: sluice.announced.map(({ reply }, n) => aRecord(`m-${n}`, reply)) });
+    expect(saved).toEqual([{ order: "o-1", error: "cancelled" }]);
   });
 
   test("has each order go one way, and hears of those that went this one", async () => {
@@ -52,10 +112,14 @@ describe("who leaves his own queue and its consumer", async () => {
     expect([...old, ...here].toSorted()).toEqual(ids.slice(0, 20).toSorted());
 
     const saved = new Map<string, object>();
-    const handler = onReply(async (order, result) => {
-      if (order === here.at(-1)) throw new Error("the table is away");
-      saved.set(order, result);
-    });
+    const handler = onReply(
+      async (order, result) => {
+        if (order === here.at(-1)) throw new Error("the table is away");
+        saved.set(order, result);
+      },
+      noS3,
+      sluice,
+    );
     const Records = sluice.announced.map(({ reply }, n) => aRecord(`m-${n}`, reply));
     const last = Records.findIndex(({ body }) => body.includes(`"order/${here.at(-1)}"`));
     expect(await handler({ Records })).toEqual({ batchItemFailures: [{ itemIdentifier: `m-${last}` }] });

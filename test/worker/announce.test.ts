@@ -1,5 +1,6 @@
 /** Who waits for a reply is told of it: after it is stored, once if all goes well, and never at the cost of a second run. */
 import { describe, expect, test } from "vitest";
+import { cancel } from "../../lib/client/cancel.ts";
 import { forget } from "../../lib/client/forget.ts";
 import type { Config } from "../../lib/core/config.ts";
 import { announceRetryMs } from "../../lib/core/limits.ts";
@@ -87,6 +88,26 @@ describe("who waits for a reply", () => {
       forgottenAtMs: expect.any(Number),
     });
     expect(asked(service)).toBe(1);
+  });
+
+  test("of a job that was cancelled before its message came is told with the metadata of the message", async () => {
+    const service = announcing();
+    const { clock, jobs } = service.world;
+    await cancel("j-1", jobs, clock, 7);
+    service.send({ metadata: { order: "8812" }, ...to("done") });
+    await service.drain();
+    const replies = service.world.announcer.sent.map(({ reply }) => JSON.parse(reply));
+    expect(replies).toEqual([{ ...JSON.parse(stored(service) ?? ""), metadata: { order: "8812" } }]);
+    expect(replies).toMatchObject([{ status: "cancelled" }]);
+  });
+
+  test("of an envelope with a fault is told with the metadata that could be read", async () => {
+    const service = announcing();
+    service.send({ op: "shout", metadata: { order: "8812" }, ...to("done") });
+    await service.drain();
+    const replies = service.world.announcer.sent.map(({ reply }) => JSON.parse(reply));
+    expect(replies).toMatchObject([{ error: { code: "invalid_envelope" }, metadata: { order: "8812" } }]);
+    expect(replies).toEqual([JSON.parse(stored(service) ?? "")]);
   });
 
   test("at another place than the first is told the reply that stands", async () => {
