@@ -67,6 +67,11 @@ export interface TestClient extends Client {
 
 const bucket = "sluice-test";
 
+/** Who waits longer than SQS keeps a message waits without end. */
+const endlessMs = 14 * 86_400_000;
+/** Then an hour in which no job was under way is enough: none comes by itself. */
+const quietMs = 3_600_000;
+
 /** @throws ConfigError for a config with a fault. Its promises reject with what `answer` threw that was no ModelError. */
 export function createTestClient(options: TestClientOptions): TestClient {
   const { answer, latencyMs = 0, startMs = Date.now(), seed = 1 } = options;
@@ -112,22 +117,28 @@ export function createTestClient(options: TestClientOptions): TestClient {
   const ttlDays = given?.replies.ttlDays ?? replyTtlDaysDefault;
   const client = clientOn({ outbox, jobs, outputs: objects, clock, bucket, ttlDays });
 
-  /** Lets time go on, from timer to timer, until it holds; never while an answer is being made. */
-  async function until(holds: () => boolean, untilMs = Infinity): Promise<void> {
+  /**
+   * Lets time go on, from timer to timer, until it holds; never while an answer is being made. `quietMsMax`: who polls has
+   * always a next timer, so with all jobs ended for so long nothing is left to happen.
+   */
+  async function until(holds: () => boolean, untilMs = Infinity, quietMsMax = Infinity): Promise<void> {
+    let busyAtMs = clock.nowMs();
     for (;;) {
       lanesOf.begin();
       await clock.advance(0);
       await models.quiet();
       await clock.advance(0);
       if (holds()) return;
+      if (!lanesOf.isDone) busyAtMs = clock.nowMs();
       const nextMs = Math.min(clock.nextAtMs() ?? Infinity, untilMs);
-      if (nextMs === Infinity) throw new Error("nothing is left to happen, and what was waited for has not come");
+      if (nextMs === Infinity || nextMs - busyAtMs > quietMsMax)
+        throw new Error("nothing is left to happen, and what was waited for has not come");
       await clock.advance(Math.max(0, nextMs - clock.nowMs()));
     }
   }
 
   /** Whoever waits lets time go on; of several, each does, and each is served. */
-  async function waiting<T>(waited: Promise<T>): Promise<T> {
+  async function waiting<T>(waited: Promise<T>, timeoutMs = 0): Promise<T> {
     let isOver = false;
     const over = waited.then(
       (value) => {
@@ -139,7 +150,7 @@ export function createTestClient(options: TestClientOptions): TestClient {
         return { error };
       },
     );
-    await until(() => isOver);
+    await until(() => isOver, Infinity, timeoutMs > endlessMs ? quietMs : Infinity);
     const end = await over;
     if ("error" in end) throw end.error;
     return end.value;
@@ -148,7 +159,7 @@ export function createTestClient(options: TestClientOptions): TestClient {
   function waitForReply<O extends Op>(jobId: JobId<O>, wait?: WaitOptions): Promise<Waited<O>>;
   function waitForReply<O extends Op>(job: JobId<O> | JobOf<O>, wait?: WaitOptions): Promise<Waited<O> | Conflict>;
   function waitForReply<O extends Op>(job: JobId<O> | JobOf<O>, wait?: WaitOptions): Promise<Waited<O> | Conflict> {
-    return waiting(client.waitForReply(job, wait));
+    return waiting(client.waitForReply(job, wait), wait?.timeoutMs);
   }
 
   return {

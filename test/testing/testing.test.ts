@@ -1,5 +1,5 @@
 /** What people test their own code with: the client, with the workers' own code behind it, and no time to wait. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { JobOf } from "../../lib/client/index.ts";
 import type { ConfigInput } from "../../lib/config.ts";
 import { createTestClient, ModelError } from "../../lib/testing/index.ts";
@@ -247,6 +247,37 @@ describe("its time", () => {
     });
     await client.submit(aJob());
     expect(await client.waitForReply("j-1")).toMatchObject({ reply: { ok: true, meta: { providerMs: 0 } } });
+  });
+
+  test("is its own under a test runner's fake timers", async () => {
+    vi.useFakeTimers();
+    try {
+      const client = open();
+      await client.submit(aJob());
+      expect(await client.waitForReply("j-1")).toMatchObject({ kind: "replied" });
+      await client.run();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test.each([Infinity, Number.MAX_SAFE_INTEGER])(
+    "does not run on for ever for who waits %d ms in vain",
+    async (timeoutMs) => {
+      const client = open();
+      await client.submit(aJob());
+      await expect(client.waitForReply("never", { timeoutMs })).rejects.toThrow("nothing is left to happen");
+      expect(await client.waitForReply("j-1", { timeoutMs })).toMatchObject({ kind: "replied" });
+    },
+  );
+
+  test("goes on for who waits without end for a job that is sent meanwhile, and for one that is tried for hours", async () => {
+    const throttled = new ModelError("ThrottlingException", { status: 429, retryAfterS: 600 });
+    const client = open(() => (client.nowMs() < t0 + 6 * 3_600_000 ? throttled : "Hello."));
+    const waited = client.waitForReply("j-1", { timeoutMs: Infinity });
+    await client.pass(60_000);
+    await client.submit(aJob({ lane: "bulk" }));
+    expect(await waited).toMatchObject({ kind: "replied" });
   });
 
   test("is one for all who wait", async () => {
