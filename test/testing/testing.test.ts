@@ -187,6 +187,15 @@ describe("a test's client", () => {
     expect(await client.forget("j-1")).toEqual({ kind: "forgotten" });
   });
 
+  test.each(["constructor", "toString", "hasOwnProperty", "valueOf@toString", "constructor@constructor"])(
+    "lets a job name the model %s, as any other",
+    async (model) => {
+      const client = open();
+      await client.submit(aJob({ model, fallback: ["toString", "constructor@valueOf"] }));
+      expect(await client.waitForReply("j-1")).toMatchObject({ reply: { ok: true } });
+    },
+  );
+
   test("has the rules of its config: limits, fallback and what a model is", async () => {
     const client = open(
       ({ target: at }) => (at === "west" ? new ModelError("AccessDeniedException", { status: 403 }) : "Hello."),
