@@ -13,8 +13,13 @@ export interface ParamsOf {
   readonly converse: Omit<ConverseCommandInput, "modelId">;
   readonly converse_stream: Omit<ConverseStreamCommandInput, "modelId">;
   /** Whatever the model's own format asks for: a JSON object. */
-  readonly invoke_model: object;
+  readonly invoke_model: AnyObject;
 }
+
+/** Of an interface as of a literal's type; a list, a map or a promise that nobody awaited is no JSON object. */
+type AnyObject =
+  | { readonly [key: string]: unknown }
+  | (object & { readonly [Symbol.iterator]?: never; readonly then?: never });
 
 /** The answer of each operation. A stream is read whole by the worker, so its answer has the shape of Converse's. */
 export interface OutputOf {
@@ -30,12 +35,27 @@ export type OverTheWire<T> = T extends Uint8Array
     ? { readonly [K in keyof T]: OverTheWire<T[K]> }
     : T;
 
-/** Where the reply is announced, beside the job table. */
+interface Destinations {
+  readonly sqs: string;
+  readonly eventBus: string;
+  readonly taskToken: string;
+  readonly sns: string;
+}
+
+type Only<Name extends keyof Destinations> = Pick<Destinations, Name> & {
+  readonly [Other in Exclude<keyof Destinations, Name>]?: never;
+};
+
+interface NoTask {
+  readonly heartbeatSeconds?: never;
+}
+
+/** Where the reply is announced, beside the job table: one of them. */
 export type ReplyTo =
-  | { readonly sqs: string }
-  | { readonly eventBus: string }
-  | { readonly taskToken: string; readonly heartbeatSeconds?: number }
-  | { readonly sns: string };
+  | (Only<"sqs"> & NoTask)
+  | (Only<"eventBus"> & NoTask)
+  | (Only<"sns"> & NoTask)
+  | (Only<"taskToken"> & { readonly heartbeatSeconds?: number });
 
 interface Asked<O extends Op> {
   /** 1–128 of `A-Za-z0-9_.:/=+~-`. The same id with the same content is the same job, however often it is sent. */

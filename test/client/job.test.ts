@@ -1,7 +1,7 @@
 /** Held by the compiler: `npm run types` fails where one of these is not so. */
 import type { Message } from "@aws-sdk/client-bedrock-runtime";
 import { describe, expectTypeOf, test } from "vitest";
-import type { Client, Job, JobId, JobOf, ReplyOf } from "../../lib/client/index.ts";
+import type { Client, Job, JobId, JobOf, ReplyOf, ReplyTo } from "../../lib/client/index.ts";
 import type { Op } from "../../lib/core/config.ts";
 import type { JsonObject } from "../../lib/core/json.ts";
 
@@ -36,7 +36,6 @@ async function askAny(client: Client) {
 describe("op decides", () => {
   test("the type of params", () => {
     expectTypeOf<NonNullable<JobOf<"converse">["params"]>["messages"]>().toEqualTypeOf<Message[] | undefined>();
-    expectTypeOf<JobOf<"invoke_model">["params"]>().toEqualTypeOf<object | undefined>();
     expectTypeOf<{ jobId: string; model: string; op: "converse"; params: { messages: "hello" } }>().not.toExtend<Job>();
   });
 
@@ -76,6 +75,34 @@ describe("a job", () => {
     expectTypeOf<Base & { params: object; paramsRef: string }>().not.toExtend<Job>();
     expectTypeOf<Base>().not.toExtend<Job>();
     expectTypeOf<Base & { paramsRef: string }>().toExtend<Job>();
+  });
+
+  test("of invoke_model has an object for params, whatever its type is called, and no list, map or promise", () => {
+    interface Body {
+      readonly prompt: string;
+    }
+    type Params = NonNullable<JobOf<"invoke_model">["params"]>;
+    expectTypeOf<{ prompt: string; stop: string[] }>().toExtend<Params>();
+    expectTypeOf<Body>().toExtend<Params>();
+    expectTypeOf<number[]>().not.toExtend<Params>();
+    expectTypeOf<Map<string, string>>().not.toExtend<Params>();
+    expectTypeOf<Uint8Array>().not.toExtend<Params>();
+    expectTypeOf<Promise<Body>>().not.toExtend<Params>();
+    expectTypeOf<string>().not.toExtend<Params>();
+    // A literal is held to the fields of its type: here it has none of its own.
+    expectTypeOf<JobOf<"invoke_model">>({ jobId: "j", model: "m", op: "invoke_model", params: { prompt: "Hello" } });
+  });
+
+  test("is announced in one way", () => {
+    expectTypeOf<{ sqs: string }>().toExtend<ReplyTo>();
+    expectTypeOf<{ eventBus: string }>().toExtend<ReplyTo>();
+    expectTypeOf<{ sns: string }>().toExtend<ReplyTo>();
+    expectTypeOf<{ taskToken: string; heartbeatSeconds: number }>().toExtend<ReplyTo>();
+    expectTypeOf<{ sqs: string; sns: string }>().not.toExtend<ReplyTo>();
+    expectTypeOf<{ eventBus: string; taskToken: string }>().not.toExtend<ReplyTo>();
+    expectTypeOf<{ sqs: string; heartbeatSeconds: number }>().not.toExtend<ReplyTo>();
+    // @ts-expect-error: two ways
+    expectTypeOf<ReplyTo>({ sqs: "q", sns: "t" });
   });
 
   test("its bytes come back as base64 text", () => {

@@ -1,5 +1,5 @@
 /** What plain `npm start` runs: one job for each thing that can happen to a job, and the script that makes it happen. */
-import type { Job } from "../../../lib/client/index.ts";
+import type { Job, JobOf } from "../../../lib/client/index.ts";
 import type { Lane } from "../../../lib/core/lane.ts";
 import type { ScriptText } from "../../../lib/memory/bedrock-script.ts";
 
@@ -92,7 +92,7 @@ export const firstScript: ScriptText = {
   ],
 };
 
-function ask(jobId: string, model: string, prompt: string): Job {
+function ask(jobId: string, model: string, prompt: string): JobOf<"converse"> {
   return {
     jobId,
     model,
