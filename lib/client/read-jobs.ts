@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { faultOf, readEnvelope } from "../core/envelope.ts";
 import type { Fault, Read } from "../core/envelope.ts";
 import { parseJson } from "../core/json.ts";
+import { objectBytesMax } from "../core/limits.ts";
 import type { Job } from "./job.ts";
 
 /** A line of a JSONL file, counted from 1. */
@@ -23,24 +24,43 @@ export async function* readJobs(from: string | URL | AsyncIterable<Uint8Array>):
 }
 
 const lineFeed = 0x0a;
+/** More than any job: the longest params, half of whose characters are written as escapes. What is longer is not held. */
+const lineBytesMax = 2 * objectBytesMax;
 
 /** Split at the byte: readline would also split at U+2028, which JSON allows inside a string. */
-async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array | "too-long"> {
   let parts: Uint8Array[] = [];
+  let bytes = 0;
+  const take = (part: Uint8Array) => {
+    bytes += part.length;
+    if (bytes <= lineBytesMax) parts.push(part);
+    else parts = [];
+  };
+  const end = () => {
+    const line = bytes <= lineBytesMax ? Buffer.concat(parts) : "too-long";
+    parts = [];
+    bytes = 0;
+    return line;
+  };
+
   for await (const chunk of chunks) {
     let from = 0;
     for (let to = chunk.indexOf(lineFeed); to >= 0; to = chunk.indexOf(lineFeed, from)) {
-      yield Buffer.concat([...parts, chunk.subarray(from, to)]);
-      parts = [];
+      take(chunk.subarray(from, to));
+      yield end();
       from = to + 1;
     }
-    parts.push(chunk.subarray(from));
+    take(chunk.subarray(from));
   }
-  yield Buffer.concat(parts);
+  yield end();
 }
 
 /** undefined: a blank line. */
-function readLine(bytes: Uint8Array): LineRead | undefined {
+function readLine(bytes: Uint8Array | "too-long"): LineRead | undefined {
+  if (bytes === "too-long")
+    return lineFault(
+      `has more than ${lineBytesMax} bytes, and no job is as long; end each job with a line feed, or store its params in S3 and send paramsRef`,
+    );
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);

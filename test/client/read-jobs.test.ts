@@ -63,6 +63,52 @@ describe("a JSONL file", () => {
     expect(await read(bytes)).toEqual(["1 a", "2 line", "3 b"]);
   });
 
+  describe("with a line that is longer than any job", () => {
+    const mib = new Uint8Array(1_048_576).fill(0x20);
+    const lineFeed = Uint8Array.of(0x0a);
+    async function* lines(mibs: number, before = new Uint8Array(0), after = new Uint8Array(0)) {
+      yield Buffer.from(`${good("a")}\n`);
+      yield before;
+      for (let at = 0; at < mibs; at += 1) yield mib;
+      yield after;
+      yield lineFeed;
+      yield Buffer.from(`${good("b")}\n`);
+    }
+    async function told(from: AsyncIterable<Uint8Array>) {
+      const seen: JobLine[] = [];
+      for await (const one of readJobs(from)) seen.push(one);
+      return seen;
+    }
+
+    test("loses that line alone, and says what to do", async () => {
+      expect(await told(lines(65))).toMatchObject([
+        { line: 1, kind: "job" },
+        { line: 2, kind: "fault", fault: { field: "line", message: expect.stringContaining("paramsRef") } },
+        { line: 3, kind: "job" },
+      ]);
+    });
+
+    test("reads up to the bound, and not a byte more", async () => {
+      const start = Buffer.from(good("long"));
+      const rest = new Uint8Array(1_048_576 - start.length).fill(0x20);
+      expect(await told(lines(63, start, rest))).toMatchObject([{}, { line: 2, kind: "job" }, { line: 3 }]);
+      expect(await told(lines(64, start, rest.subarray(1)))).toMatchObject([
+        {},
+        { line: 2, kind: "fault" },
+        { line: 3 },
+      ]);
+      expect(await told(lines(64, Uint8Array.of(0x20)))).toMatchObject([{}, { line: 2, kind: "fault" }, { line: 3 }]);
+    });
+
+    test("at the end of the file is told too", async () => {
+      async function* unended() {
+        yield Buffer.from(`${good("a")}\n`);
+        for (let at = 0; at < 65; at += 1) yield mib;
+      }
+      expect(await told(unended())).toMatchObject([{ kind: "job" }, { line: 2, kind: "fault" }]);
+    });
+  });
+
   test("gives every job as it was written, wherever its chunks end", async () => {
     await fc.assert(
       fc.asyncProperty(

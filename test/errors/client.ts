@@ -177,6 +177,7 @@ export const clientErrors: readonly Group[] = [
     entries: [
       ["", () => lineFault(Uint8Array.of(0xff))],
       ["", () => lineFault("[]")],
+      ["A file without line feeds, or one big array.", () => lineFault(new Uint8Array(68_000_000))],
       ["Often a job over several lines.", () => lineFault("{")],
     ],
   },
