@@ -5,6 +5,7 @@ import { features, ops, serviceTiers } from "./core/config.ts";
 import type { Config, LaneConfig, ModelConfig } from "./core/config.ts";
 import type { Lane } from "./core/lane.ts";
 import { laneLimits, replyInlineBytesMax, replyTtlDaysDefault } from "./core/limits.ts";
+import { nearest } from "./core/nearest.ts";
 import { readModelId } from "./core/model-id.ts";
 import { isBus, queueNameOf, topicPlaceOf } from "./core/reply-to.ts";
 
@@ -52,7 +53,7 @@ export function defineConfig(config: ConfigInput): ConfigInput {
 export function checkConfig(input: unknown): Config {
   const tokens = [...tokensIn(input)];
   const read = configSchema.safeParse(input, { error: phrase });
-  const faults = read.success ? problemsIn(read.data) : read.error.issues.flatMap((issue) => problemsOf(issue));
+  const faults = read.success ? problemsIn(read.data) : faultsOf(input, read.error.issues);
   // Of a token's form nothing is to be said: it is not what will stand there.
   const isToken = ({ path }: Problem) => tokens.some((token) => token.path.join(".") === path.join("."));
   const problems = [...tokens, ...faults.filter((fault) => !isToken(fault))];
@@ -252,6 +253,8 @@ function phrase(issue: z.core.$ZodRawIssue): string | undefined {
     if (issue.origin === "array" || issue.origin === "string") return "must not be empty; leave it out instead";
     return `must be ${issue.inclusive === false ? "above" : "at least"} ${issue.minimum}; raise it`;
   }
+  if (issue.code === "unrecognized_keys")
+    return issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape).join(" ") : "";
   if (issue.code === "too_big") return `must be at most ${issue.maximum}; lower it`;
   if (issue.code === "invalid_value") {
     const [only, ...others] = issue.values;
@@ -267,11 +270,37 @@ function article(expected: string): string {
   return /^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`;
 }
 
+/** Names that are no setting keep nobody from hearing what else is wrong. */
+function faultsOf(input: unknown, issues: readonly z.core.$ZodIssue[]): readonly Problem[] {
+  const faults = issues.flatMap((issue) => problemsOf(issue));
+  const unknown = issues.flatMap((issue) => (issue.code === "unrecognized_keys" ? [issue] : []));
+  if (unknown.length < issues.length) return faults;
+  const rest = unknown.reduce<unknown>((value, { path, keys }) => without(value, path, keys), input);
+  const read = configSchema.safeParse(rest, { error: phrase });
+  return read.success ? [...faults, ...problemsIn(read.data)] : faults;
+}
+
+/** A copy in which these are not, at that place. */
+function without(value: unknown, [first, ...path]: readonly PropertyKey[], keys: readonly string[]): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value);
+  return Object.fromEntries(
+    first === undefined
+      ? entries.filter(([key]) => !keys.includes(key))
+      : entries.map(([key, inner]) => [key, key === first ? without(inner, path, keys) : inner]),
+  );
+}
+
 function problemsOf(issue: z.core.$ZodIssue, under: readonly PropertyKey[] = []): readonly Problem[] {
   const path = [...under, ...issue.path];
   if (issue.code === "unrecognized_keys") {
-    const message = "is no setting; correct its spelling or remove it";
-    return issue.keys.map((key) => ({ path: [...path, key], message }));
+    // Its message is the names that are settings there.
+    const known = issue.message.split(" ");
+    return issue.keys.map((key) => {
+      const meant = nearest(key, known);
+      const remedy = meant === undefined ? "correct its spelling or remove it" : `did you mean ${meant}?`;
+      return { path: [...path, key], message: `is no setting; ${remedy}` };
+    });
   }
   if (issue.code === "invalid_key") return issue.issues.map(({ message }) => ({ path, message }));
   if (issue.code !== "invalid_union") return [{ path, message: issue.message }];

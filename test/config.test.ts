@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import repositoryConfig from "../infra/sluice.config.ts";
 import { StopReason } from "@aws-sdk/client-bedrock-runtime";
-import { checkConfig } from "../lib/config.ts";
+import { checkConfig, ConfigError } from "../lib/config.ts";
 import { converseStopReasons } from "../lib/core/config.ts";
 
 const place = {
@@ -128,11 +128,7 @@ const refused: [says: string, input: unknown, problem: string][] = [
     `${inTarget}.ops.0: must be one of converse, converse_stream, invoke_model`,
   ],
   ["no op at all", at({ ops: [] }), `${inTarget}.ops: must not be empty; leave it out instead`],
-  [
-    "a misspelt setting",
-    at({ typicalMS: 1 }),
-    `${inTarget}.typicalMS: is no setting; correct its spelling or remove it`,
-  ],
+  ["a misspelt setting", at({ typicalMS: 1 }), `${inTarget}.typicalMS: is no setting; did you mean typicalMs?`],
   [
     "a quota group that nobody made",
     at({ quotaGroup: "nova" }),
@@ -203,7 +199,7 @@ const refused: [says: string, input: unknown, problem: string][] = [
   [
     "a misspelt setting in a fallback",
     chained([{ step: "smart-text", maxToken: 1 }]),
-    "models.fast-text.fallback.0.maxToken: is no setting; correct its spelling or remove it",
+    "models.fast-text.fallback.0.maxToken: is no setting; did you mean maxTokens?",
   ],
   [
     "a share above the whole",
@@ -499,6 +495,27 @@ const accepted: [says: string, input: unknown][] = [
     { ...at({ price: { inputPerMTok: 0, outputPerMTok: 1 } }), lanes: { rt: { dailyBudgetUsd: 1 } } },
   ],
 ];
+
+test("a misspelt name is told beside whatever else is wrong, wherever it stands", () => {
+  const misspelt = {
+    ...at({ typicalMS: 1, quotaGroup: "nova" }),
+    lane: {},
+    lanes: { bulk: { dailyBudget: 5 } },
+    replies: { allow: { sqs: [], queue: () => undefined } },
+  };
+  expect(() => checkConfig(misspelt)).toThrow(
+    new ConfigError(
+      [
+        "The config cannot be used:",
+        `  ${inTarget}.typicalMS: is no setting; did you mean typicalMs?`,
+        "  lanes.bulk.dailyBudget: is no setting; correct its spelling or remove it",
+        "  replies.allow.queue: is no setting; correct its spelling or remove it",
+        "  lane: is no setting; did you mean lanes?",
+        `  ${inTarget}.quotaGroup: names no quota group; add it to quotaGroups; known: none`,
+      ].join("\n"),
+    ),
+  );
+});
 
 test("the stop reasons are those that the SDK knows", () =>
   expect(converseStopReasons.toSorted()).toEqual(Object.values(StopReason).toSorted()));
