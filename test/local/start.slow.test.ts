@@ -2,6 +2,7 @@
 import { readdirSync } from "node:fs";
 import { describe, test } from "vitest";
 
+import { objectBytesMax } from "../../lib/core/limits.ts";
 import { job, write } from "./files.ts";
 import { temporaryFolder } from "../temporary.ts";
 import { familyOf, isAlive, startLocally, until } from "./process.ts";
@@ -13,8 +14,8 @@ const file = (name: string, lines: readonly unknown[]) => write(folder, name, li
 
 describe("npm start", { timeout: 60_000 }, () => {
   test("waits for no job that could not be sent, and names it", async ({ expect, onTestFinished }) => {
-    // Six bytes each in a message, where SQS does not take the character itself.
-    const params = { messages: [{ role: "user", content: [{ text: "\uFFFE".repeat(290_000) }] }] };
+    // What is too big for a message goes to S3, but for this, which no worker reads.
+    const params = { messages: [{ role: "user", content: [{ text: "x".repeat(objectBytesMax) }] }] };
     const jobs = file("big.jsonl", [job("small"), job("big", { params }), job("bigger", { params })]);
     const started = startLocally([jobs], onTestFinished);
     expect(await started.ended).toBe(1);

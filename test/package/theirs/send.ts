@@ -17,7 +17,7 @@ const config = defineConfig({
 });
 
 export const client: Client = createClient({
-  queueUrls: { rt: "", bg: "", bulk: "" },
+  queueUrls: { rt: "https://rt", bg: "https://bg", bulk: "https://bulk" },
   jobTable: "jobs",
   region: "us-west-2",
 });
