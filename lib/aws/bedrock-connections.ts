@@ -1,7 +1,5 @@
 import { Agent as PlainAgent } from "node:http";
-import type { AgentOptions, ClientRequestArgs } from "node:http";
 import { Agent as SecureAgent } from "node:https";
-import type { RequestOptions } from "node:https";
 import type { Duplex } from "node:stream";
 
 /**
@@ -28,31 +26,16 @@ export interface Connections {
 export function connections(connectMsMax: number): Connections {
   // A lease is the right to a request in flight: a socket pool must never make its holder wait.
   const options = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY };
-  return { httpAgent: new Plain(options, connectMsMax), httpsAgent: new Secure(options, connectMsMax) };
+  return {
+    httpAgent: watching(new PlainAgent(options), "connect", connectMsMax),
+    httpsAgent: watching(new SecureAgent(options), "secureConnect", connectMsMax),
+  };
 }
 
-type OnSocket = (error: Error | null, socket: Duplex) => void;
-
-class Plain extends PlainAgent {
-  readonly #connectMsMax: number;
-  constructor(options: AgentOptions, connectMsMax: number) {
-    super(options);
-    this.#connectMsMax = connectMsMax;
-  }
-  override createConnection(options: ClientRequestArgs, onSocket?: OnSocket) {
-    return watched(super.createConnection(options, onSocket), "connect", this.#connectMsMax);
-  }
-}
-
-class Secure extends SecureAgent {
-  readonly #connectMsMax: number;
-  constructor(options: AgentOptions, connectMsMax: number) {
-    super(options);
-    this.#connectMsMax = connectMsMax;
-  }
-  override createConnection(options: RequestOptions, onSocket?: OnSocket) {
-    return watched(super.createConnection(options, onSocket), "secureConnect", this.#connectMsMax);
-  }
+function watching<Agent extends PlainAgent>(agent: Agent, ready: string, connectMsMax: number): Agent {
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (options, onSocket) => watched(connect(options, onSocket), ready, connectMsMax);
+  return agent;
 }
 
 function watched<Socket extends Duplex | null | undefined>(

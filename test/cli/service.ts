@@ -10,6 +10,19 @@ import type { ScriptText } from "../../lib/memory/bedrock-script.ts";
 
 export const entry = join(import.meta.dirname, "../../bin/sluice.js");
 
+const url = (name: string) => `https://sqs.us-west-2.amazonaws.com/123456789012/${name}`;
+/** The outputs of a stack that is nowhere. */
+export const values = {
+  rtQueueUrl: url("rt"),
+  bgQueueUrl: url("bg"),
+  bulkQueueUrl: url("bulk"),
+  parkedQueueUrl: url("parked"),
+  repliesQueueUrl: url("replies"),
+  jobTableName: "jobs",
+  leaseTableName: "leases",
+  repliesBucketName: "replies",
+};
+
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;

@@ -10,20 +10,12 @@ import { prepare } from "../../lib/client/message.ts";
 import { job, write } from "../local/files.ts";
 import { until } from "../local/process.ts";
 import { temporaryFolder } from "../temporary.ts";
-import { entry, run } from "./service.ts";
+import { entry, run, values } from "./service.ts";
 import { refused, startStandIn } from "./stand-in.ts";
 import type { Instead, StandIn } from "./stand-in.ts";
 
 const folder = temporaryFolder("submit");
 const outputs = join(folder, "outputs.json");
-const url = (name: string) => `https://sqs.us-west-2.amazonaws.com/123456789012/${name}`;
-const values = {
-  rtQueueUrl: url("rt"),
-  bgQueueUrl: url("bg"),
-  bulkQueueUrl: url("bulk"),
-  jobTableName: "jobs",
-  repliesBucketName: "replies",
-};
 writeFileSync(outputs, JSON.stringify({ Sluice: values }));
 const jobs = [job("a"), job("b")];
 const file = write(folder, "jobs.jsonl", jobs);

@@ -5,23 +5,12 @@ import { describe, expect, test } from "vitest";
 
 import { job, write } from "../local/files.ts";
 import { temporaryFolder } from "../temporary.ts";
-import { entry, run } from "./service.ts";
+import { entry, run, values } from "./service.ts";
 
 const folder = temporaryFolder("cli");
 /** Nobody listens on the port of discarded things. */
 const nobody = { AWS_ENDPOINT_URL: "http://127.0.0.1:9", AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" };
 const outputs = join(folder, "outputs.json");
-const url = (name: string) => `https://sqs.us-west-2.amazonaws.com/123456789012/${name}`;
-const values = {
-  rtQueueUrl: url("rt"),
-  bgQueueUrl: url("bg"),
-  bulkQueueUrl: url("bulk"),
-  parkedQueueUrl: url("parked"),
-  repliesQueueUrl: url("replies"),
-  jobTableName: "jobs",
-  leaseTableName: "leases",
-  repliesBucketName: "replies",
-};
 writeFileSync(outputs, JSON.stringify({ Sluice: values }));
 /** No process has so high a number. */
 const left = join(folder, "local.json");

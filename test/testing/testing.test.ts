@@ -188,7 +188,7 @@ describe("a test's client", () => {
   });
 
   test.each(["constructor", "toString", "hasOwnProperty", "valueOf@toString", "constructor@constructor"])(
-    "lets a job name the model %s, as any other",
+    "lets a job name the model %s like every other model",
     async (model) => {
       const client = open();
       await client.submit(aJob({ model, fallback: ["toString", "constructor@valueOf"] }));
